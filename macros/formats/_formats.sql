@@ -1,0 +1,36 @@
+{#- What each table format can do: the one table that the rest of the package asks.
+    merge         row-level MERGE, UPDATE, DELETE
+    version       what `version as of` takes, and table_changes gives as `version`
+    column_names  table properties without which names such as `a b` or `a.b` are refused -#}
+{%- macro _formats() -%}
+    {%- do return({
+        'delta': {
+            'merge': true,
+            'version': 'commit version',
+            'column_names': {'delta.columnMapping.mode': 'name'},
+        },
+        'iceberg': {'merge': true, 'version': 'snapshot id', 'column_names': {}},
+        'hudi': {'merge': true, 'version': 'instant', 'column_names': {}},
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _format_of(relation) -%}
+    {#- The format of an existing relation (as adapter.get_relation or load_relation gives it); none for any other. -#}
+    {%- if relation.is_delta -%}{%- do return('delta') -%}{%- endif -%}
+    {%- if relation.is_iceberg -%}{%- do return('iceberg') -%}{%- endif -%}
+    {%- if relation.is_hudi -%}{%- do return('hudi') -%}{%- endif -%}
+    {%- do return(none) -%}
+{%- endmacro -%}
+
+
+{%- macro _for_format(statement, format) -%}
+    {#- The macro that writes `statement` for a format: `delta__current_version` for ('current_version', 'delta').
+        A format's own spelling lives in macros/formats/<statement>.sql, one macro for each format. -#}
+    {%- set name = format ~ '__' ~ statement -%}
+    {%- if name not in context['dbt_cdc'] -%}
+        {%- do exceptions.raise_compiler_error(
+            "dbt_cdc: " ~ statement ~ " is not to be had for table format '" ~ format ~ "' (" ~ model.unique_id ~ ")") -%}
+    {%- endif -%}
+    {%- do return(context['dbt_cdc'][name]) -%}
+{%- endmacro -%}

@@ -1,0 +1,54 @@
+{#- Errors say: which node, what is wrong, the value got, what was expected, one thing to do. -#}
+
+{%- macro _raise_faults(faults, node=none) -%}
+    {%- if faults -%}
+        {%- set node = node or model -%}
+        {%- set lines = ["dbt_cdc: " ~ node.unique_id ~ " can't run, nothing was written:"] -%}
+        {%- for fault in faults -%}
+            {%- do lines.append("  - " ~ fault) -%}
+        {%- endfor -%}
+        {%- do exceptions.raise_compiler_error(lines | join("\n")) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _unknown_name(kind, name, known) -%}
+    {%- do return("unknown " ~ kind ~ " '" ~ name ~ "'" ~ dbt_cdc._suggestion(name, known)
+                  ~ " Known: " ~ (known | sort | join(', '))) -%}
+{%- endmacro -%}
+
+
+{%- macro _suggestion(name, known) -%}
+    {#- ", did you mean …?" for the nearest known name, "." where none is near. Likeness: shared letter pairs (Dice). -#}
+    {%- set nearest = namespace(name=none, likeness=0.4) -%}
+    {%- for candidate in known -%}
+        {%- set likeness = dbt_cdc._likeness(name | string, candidate | string) -%}
+        {%- if likeness > nearest.likeness -%}
+            {%- set nearest.name = candidate -%}
+            {%- set nearest.likeness = likeness -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(", did you mean '" ~ nearest.name ~ "'?" if nearest.name is not none else ".") -%}
+{%- endmacro -%}
+
+
+{%- macro _likeness(left, right) -%}
+    {%- set pairs, others = dbt_cdc._letter_pairs(left), dbt_cdc._letter_pairs(right) -%}
+    {%- set total = (pairs | length) + (others | length) -%}
+    {%- set shared = [] -%}
+    {%- for pair in pairs if pair in others -%}
+        {%- do others.remove(pair) -%}
+        {%- do shared.append(pair) -%}
+    {%- endfor -%}
+    {%- do return(2.0 * (shared | length) / total) -%}
+{%- endmacro -%}
+
+
+{%- macro _letter_pairs(text) -%}
+    {%- set padded = "^" ~ (text | lower) ~ "$" -%}
+    {%- set pairs = [] -%}
+    {%- for i in range((padded | length) - 1) -%}
+        {%- do pairs.append(padded[i:i + 2]) -%}
+    {%- endfor -%}
+    {%- do return(pairs) -%}
+{%- endmacro -%}

@@ -1,0 +1,73 @@
+{#- The options a node may carry under `meta: {dbt_cdc: {…}}`. A capability states its options once, as a mapping
+    name -> {type, default, values, required}, and reads and checks them with the macros below.
+    Types: boolean, string, integer, number, list (of strings; one string stands for a list of one), mapping. -#}
+
+{%- macro _meta(node=none) -%}
+    {%- do return(((node or model).config.get('meta') or {}).get('dbt_cdc') or {}) -%}
+{%- endmacro -%}
+
+
+{%- macro _given_options(spec, node=none) -%}
+    {#- What the node says, with defaults filled in; check with _option_faults before relying on it. -#}
+    {%- set given = dbt_cdc._meta(node) -%}
+    {%- set options = {} -%}
+    {%- for name, rule in spec.items() -%}
+        {%- set value = given[name] if given is mapping and given.get(name) is not none else rule.get('default') -%}
+        {%- do options.update({name: [value] if rule.type == 'list' and value is string else value}) -%}
+    {%- endfor -%}
+    {%- do return(options) -%}
+{%- endmacro -%}
+
+
+{%- macro _option_faults(spec, node=none) -%}
+    {#- All that is wrong with the node's options, one sentence each; an empty list if nothing is. -#}
+    {%- set given = dbt_cdc._meta(node) -%}
+    {%- if given is not mapping -%}
+        {%- do return(["meta.dbt_cdc must be a mapping of options, got " ~ (given | tojson)]) -%}
+    {%- endif -%}
+    {%- set faults = [] -%}
+    {%- for name, value in given.items() if name not in spec -%}
+        {%- do faults.append(dbt_cdc._unknown_name('option', name, spec.keys() | list)) -%}
+    {%- endfor -%}
+    {%- for name, rule in spec.items() -%}
+        {%- do faults.extend(dbt_cdc._value_faults(name, rule, given.get(name))) -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _value_faults(name, rule, value) -%}
+    {%- if value is none -%}
+        {%- do return(["option '" ~ name ~ "' is required (" ~ rule.type ~ ")"] if rule.get('required') else []) -%}
+    {%- endif -%}
+    {%- if not dbt_cdc._is_of_type(value, rule.type) -%}
+        {%- do return(["option '" ~ name ~ "' must be a " ~ rule.type ~ ", got " ~ (value | tojson)]) -%}
+    {%- endif -%}
+    {%- if rule.get('values') and value not in rule['values'] -%}
+        {%- set allowed = rule['values'] | map('string') | join(', ') -%}
+        {%- do return(["option '" ~ name ~ "' must be one of " ~ allowed ~ ", got " ~ (value | tojson)
+                       ~ dbt_cdc._suggestion(value, rule['values'])]) -%}
+    {%- endif -%}
+    {%- do return([]) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_of_type(value, type) -%}
+    {%- set strings = value is iterable and value is not mapping and value is not string
+                      and (value | reject('string') | list | length == 0) -%}
+    {%- do return({
+        'boolean': value is boolean,
+        'string': value is string,
+        'integer': value is integer and value is not boolean,
+        'number': value is number and value is not boolean,
+        'list': value is string or strings,
+        'mapping': value is mapping,
+    }[type]) -%}
+{%- endmacro -%}
+
+
+{%- macro _check_options(spec, more_faults=[], node=none) -%}
+    {#- One error that lists every fault, or the options. `more_faults`: rules between options, found by the caller. -#}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._option_faults(spec, node) + more_faults, node) -%}
+    {%- do return(dbt_cdc._given_options(spec, node)) -%}
+{%- endmacro -%}

@@ -1,0 +1,71 @@
+"""Fixtures: one Spark session for the run, a fresh dbt project and schema for a test."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.project import Project
+from tests.support.spark import profile_target, start_session, test_settings
+
+_numbers = itertools.count(1)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--table-format", default="delta", help="delta or iceberg: the format of this run's tables")
+
+
+@pytest.fixture(scope="session")
+def table_format(pytestconfig: pytest.Config) -> str:
+    return str(pytestconfig.getoption("--table-format"))
+
+
+@pytest.fixture(scope="session")
+def settings(table_format: str) -> Iterator[dict[str, str]]:
+    folder = Path(tempfile.mkdtemp(prefix="dbt_cdc_tests_"))
+    os.environ["TZ"] = "UTC"
+    yield test_settings(table_format, folder / "warehouse")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def spark(settings: dict[str, str]) -> Iterator[SparkSession]:
+    session = start_session(settings)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def target(table_format: str, settings: dict[str, str]) -> dict[str, Any]:
+    output = {**profile_target(table_format), "server_side_parameters": settings}
+    return {"file_format": table_format, "output": output}
+
+
+@pytest.fixture
+def make_project(spark: SparkSession, target: dict[str, Any], tmp_path: Path) -> Iterator[Callable[[], Project]]:
+    """Makes projects, each with a schema that goes when the test ends."""
+    made: list[Project] = []
+
+    def make() -> Project:
+        number = next(_numbers)
+        schema = f"test_{number}"
+        spark.sql(f"create schema if not exists {schema}")
+        made.append(Project(tmp_path / f"project_{number}", spark, schema, target))
+        return made[-1]
+
+    yield make
+    for project in made:
+        spark.sql(f"drop schema if exists {project.schema} cascade")
+
+
+@pytest.fixture
+def project(make_project: Callable[[], Project]) -> Project:
+    return make_project()

@@ -1,0 +1,28 @@
+"""A consumer's project builds with the package added and nothing switched on."""
+
+from __future__ import annotations
+
+from tests.support.project import Project
+
+
+def test_sql_and_python_models_and_a_stock_snapshot_build_side_by_side(project: Project) -> None:
+    project.write(
+        {
+            "models/a.sql": "{{ config(materialized='table') }} select 1 as id, 'x' as v",
+            "models/b.py": """
+                def model(dbt, spark):
+                    dbt.config(materialized="table")
+                    return dbt.ref("a").selectExpr("id + 1 as id", "v")
+            """,
+            "snapshots/s.yml": """
+                snapshots:
+                  - name: s
+                    relation: ref('b')
+                    config: {unique_key: id, strategy: check, check_cols: [v]}
+            """,
+        }
+    )
+    project.dbt("build")
+    assert project.rows("select * from {schema}.b") == [(2, "x")]
+    assert project.rows("select id, v, dbt_valid_to from {schema}.s") == [(2, "x", None)]
+    assert project.tables() == {"a", "b", "s"}

@@ -1,0 +1,122 @@
+"""A consumer's dbt project in a folder of its own, run in process against the session of the test run."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import textwrap
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from dbt.cli.main import dbtRunner, dbtRunnerResult
+from pyspark.sql import SparkSession
+
+from tests.support.spark import ROOT
+
+os.environ.setdefault("DBT_SEND_ANONYMOUS_USAGE_STATS", "false")
+
+DISPATCH = [{"macro_namespace": "dbt", "search_order": ["consumer", "dbt_cdc", "dbt"]}]
+
+
+class DbtFailed(AssertionError):
+    """A dbt command that was expected to succeed did not."""
+
+
+class Project:
+    """Write files, run dbt, read rows: one schema per project, so that tests never meet."""
+
+    def __init__(self, folder: Path, spark: SparkSession, schema: str, target: Mapping[str, Any]) -> None:
+        self.folder, self.spark, self.schema = folder, spark, schema
+        self.file_format = str(target["file_format"])
+        folder.mkdir(parents=True, exist_ok=True)
+        packages = folder / "dbt_packages"
+        packages.mkdir()
+        (packages / "dbt_cdc").symlink_to(ROOT)
+        (folder / "packages.yml").write_text(yaml.safe_dump({"packages": [{"local": str(ROOT)}]}))
+        output = {**target["output"], "schema": schema}
+        profiles = {"consumer": {"target": "test", "outputs": {"test": output}}}
+        (folder / "profiles.yml").write_text(yaml.safe_dump(profiles))
+        self.configure()
+
+    def configure(self, *, dispatch: bool = True, **settings: Any) -> None:
+        """(Re)write dbt_project.yml; `settings` are its top-level keys (models, snapshots, vars …)."""
+        project = {
+            "name": "consumer",
+            "version": "1.0.0",
+            "config-version": 2,
+            "profile": "consumer",
+            "flags": {"send_anonymous_usage_stats": False},
+            "models": {"+file_format": self.file_format},
+            "seeds": {"+file_format": self.file_format},
+            "snapshots": {"+file_format": self.file_format},
+            **({"dispatch": DISPATCH} if dispatch else {}),
+        }
+        for key, value in settings.items():
+            both_maps = isinstance(value, dict) and isinstance(project.get(key), dict)
+            project[key] = {**project[key], **value} if both_maps else value  # type: ignore[dict-item]
+        (self.folder / "dbt_project.yml").write_text(yaml.safe_dump(project))
+
+    def write(self, files: Mapping[str, str]) -> None:
+        """Write files by their path in the project (`models/a.sql`), indentation removed."""
+        for path, text in files.items():
+            file = self.folder / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(textwrap.dedent(text))
+
+    def remove(self, path: str) -> None:
+        file = self.folder / path
+        shutil.rmtree(file) if file.is_dir() else file.unlink()
+
+    def invoke(self, *arguments: str) -> dbtRunnerResult:
+        """Run a dbt command, whatever comes of it."""
+        folder = str(self.folder)
+        command = [*arguments, "--project-dir", folder, "--profiles-dir", folder]
+        return dbtRunner().invoke([*command, "--log-path", folder + "/logs", "--no-use-colors", "--quiet"])
+
+    def dbt(self, *arguments: str) -> dbtRunnerResult:
+        """Run a dbt command that must succeed."""
+        result = self.invoke(*arguments)
+        if not result.success:
+            raise DbtFailed(f"dbt {' '.join(arguments)}: {self.messages(result)}")
+        return result
+
+    def error(self, *arguments: str) -> str:
+        """Run a dbt command that must fail; what it says."""
+        result = self.invoke(*arguments)
+        if result.success:
+            raise DbtFailed(f"dbt {' '.join(arguments)} was expected to fail")
+        return self.messages(result)
+
+    @staticmethod
+    def messages(result: dbtRunnerResult) -> str:
+        if result.exception is not None:
+            return str(result.exception)
+        return "\n".join(f"{r.node.name}: {r.message}" for r in getattr(result.result, "results", []) if r.message)
+
+    def run_results(self) -> dict[str, Any]:
+        """run_results.json of the last command, by node name."""
+        results = json.loads((self.folder / "target/run_results.json").read_text())["results"]
+        return {result["unique_id"].split(".")[2]: result for result in results}
+
+    def log(self) -> str:
+        return (self.folder / "logs/dbt.log").read_text()
+
+    def sql(self, statement: str) -> None:
+        """Run a statement with `{schema}` filled in."""
+        self.spark.sql(statement.replace("{schema}", self.schema))
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Rows of a query (`{schema}` filled in) as plain tuples."""
+        return [tuple(row) for row in self.spark.sql(query.replace("{schema}", self.schema)).collect()]
+
+    def columns(self, table: str) -> list[tuple[str, str]]:
+        """Names and types of a table's columns, in order."""
+        return [(f.name, f.dataType.simpleString()) for f in self.spark.table(f"{self.schema}.{table}").schema]
+
+    def tables(self) -> set[str]:
+        """All tables and views of the project's schema."""
+        shown = self.spark.sql(f"show tables in {self.schema}").collect()
+        return {row.tableName for row in shown if not row.isTemporary}

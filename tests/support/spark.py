@@ -1,0 +1,43 @@
+"""The one Spark session of a test run, made from a target of profiles.example.yml with a metastore in memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment
+from pyspark.sql import SparkSession
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def profile_target(table_format: str) -> dict[str, Any]:
+    """A target of profiles.example.yml, rendered as dbt renders it."""
+    environment = Environment()
+    environment.globals["env_var"] = lambda name, default=None: os.environ.get(name, default)
+    text = environment.from_string((ROOT / "profiles.example.yml").read_text()).render()
+    return dict(yaml.safe_load(text)["dbt_cdc"]["outputs"][table_format])
+
+
+def test_settings(table_format: str, warehouse: Path) -> dict[str, str]:
+    """The target's own settings with what makes small tests quick and leaves nothing behind."""
+    settings = dict(profile_target(table_format)["server_side_parameters"])
+    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null"
+    return {
+        **settings,
+        "spark.sql.warehouse.dir": str(warehouse),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:tests;create=true",
+        "spark.driver.extraJavaOptions": options,
+        **({"spark.sql.catalog.spark_catalog.warehouse": str(warehouse)} if table_format == "iceberg" else {}),
+    }
+
+
+def start_session(settings: dict[str, str]) -> SparkSession:
+    builder = SparkSession.builder.enableHiveSupport()
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session

@@ -63,7 +63,7 @@ def make_project(spark: SparkSession, target: dict[str, Any], tmp_path: Path) ->
 
     yield make
     for project in made:
-        spark.sql(f"drop schema if exists {project.schema} cascade")
+        project.drop_schema()
 
 
 @pytest.fixture

@@ -23,14 +23,11 @@ def profile_target(table_format: str) -> dict[str, Any]:
 
 def test_settings(table_format: str, warehouse: Path) -> dict[str, str]:
     """The target's own settings with what makes small tests quick and leaves nothing behind."""
-    settings = dict(profile_target(table_format)["server_side_parameters"])
-    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null"
+    os.environ["DBT_CDC_WAREHOUSE"] = str(warehouse)
     return {
-        **settings,
-        "spark.sql.warehouse.dir": str(warehouse),
+        **profile_target(table_format)["server_side_parameters"],
         "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:tests;create=true",
-        "spark.driver.extraJavaOptions": options,
-        **({"spark.sql.catalog.spark_catalog.warehouse": str(warehouse)} if table_format == "iceberg" else {}),
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null",
     }
 
 

@@ -1,0 +1,16 @@
+{%- macro _load_relation(relation) -%}
+    {#- The relation as it exists, with its type and format, or none. Asks dbt's cache first; some catalogs (Iceberg's
+        SparkSessionCatalog over a Hadoop catalog) do not list their tables, there the table itself is asked. -#}
+    {%- set listed = load_relation(relation) -%}
+    {%- if listed is not none -%}{%- do return(listed) -%}{%- endif -%}
+    {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}{%- do return(none) -%}{%- endif -%}
+    {%- set described = {} -%}
+    {%- for row in run_query('describe table extended ' ~ relation) -%}
+        {%- do described.update({row[0]: row[1]}) -%}
+    {%- endfor -%}
+    {%- set provider = described.get('Provider', '') | lower -%}
+    {%- do return(api.Relation.create(
+        database=relation.database, schema=relation.schema, identifier=relation.identifier,
+        type='view' if described.get('Type') == 'VIEW' else 'table',
+        is_delta=provider == 'delta', is_iceberg=provider == 'iceberg', is_hudi=provider == 'hudi')) -%}
+{%- endmacro -%}

@@ -64,7 +64,7 @@ def test_options_that_are_no_mapping_are_refused(project: Project) -> None:
 
 
 def test_names_and_values_can_not_change_a_statement(project: Project) -> None:
-    name, value = "a`b'c\"d\\e", "it's \\ \"x\" `y` %"
+    name, value = "a`b'c\"d\\e", 'it\'s \\ "x" `y` %'
     project.write(
         {
             "models/m.sql": """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,8 @@ def test_a_macro_file_stays_small(path: Path) -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda path: path.name)
 def test_a_python_module_stays_small(path: Path) -> None:
     assert path.read_text().count("\n") <= 400
+
+
+def test_the_reference_is_made_from_what_is_there() -> None:
+    made = runpy.run_path(str(ROOT / "docs/reference.py"))["reference"]()
+    assert (ROOT / "docs/reference.md").read_text() == made, "run: python docs/reference.py"

@@ -10,8 +10,20 @@ from __future__ import annotations
 
 from dbt_cdc.synthetic._checks import SyntheticError
 from dbt_cdc.synthetic._columns import Columns
+from dbt_cdc.synthetic._feed import Disorder, Feed, change_feed
 from dbt_cdc.synthetic._loads import counts, incremental, initial
 from dbt_cdc.synthetic._options import from_options
 from dbt_cdc.synthetic._series import Counts
 
-__all__ = ["Columns", "Counts", "SyntheticError", "counts", "from_options", "incremental", "initial"]
+__all__ = [
+    "Columns",
+    "Counts",
+    "Disorder",
+    "Feed",
+    "SyntheticError",
+    "change_feed",
+    "counts",
+    "from_options",
+    "incremental",
+    "initial",
+]

@@ -33,7 +33,7 @@ def initial(
     """
     numbers = {"no_init_recs": (no_init_recs, 1, MAX_ROWS), **shape_of(no_keys, no_nonkeys, seed)}
     raise_faults("initial", [*integer_faults(numbers), *columns.faults()])
-    rows = _range(spark, no_init_recs, num_partitions)
+    rows = range_of(spark, no_init_recs, num_partitions)
     numbered = rows.selectExpr(f"{mixed('id', no_init_recs, drawn(seed, 'order', 0))} as row", "0L as version")
     return numbered.selectExpr(*keys(no_keys, seed), *columns.nonkeys(no_nonkeys, seed))
 
@@ -65,7 +65,7 @@ def incremental(
     series = Series(no_init_recs, no_incr_recs, pct_del, pct_upd, pct_unchanged)
     check(series, load, shape_of(no_keys, no_nonkeys, seed), columns)
     row = f"{series.start(load)}L + {mixed('id', no_incr_recs, drawn(seed, 'order', load))}"
-    numbered = _range(spark, no_incr_recs, num_partitions).selectExpr(f"{row} as row")
+    numbered = range_of(spark, no_incr_recs, num_partitions).selectExpr(f"{row} as row")
     versioned = numbered.selectExpr("row", f"{series.version(load, 'row')} as version")
     return versioned.selectExpr(*keys(no_keys, seed), *columns.nonkeys(no_nonkeys, seed))
 
@@ -102,7 +102,8 @@ def shape_of(no_keys: int, no_nonkeys: int, seed: int) -> dict[str, tuple[int, i
     }
 
 
-def _range(spark: SparkSession, size: int, num_partitions: int | None) -> DataFrame:
+def range_of(spark: SparkSession, size: int, num_partitions: int | None) -> DataFrame:
+    """`size` numbers as `id`."""
     if num_partitions is None and size > _MANY_ROWS:
         num_partitions = -(-size // _ROWS_PER_TASK)
     return spark.range(0, size, 1, num_partitions)

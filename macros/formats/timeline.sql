@@ -63,20 +63,23 @@
 
 
 {%- macro iceberg__timeline(relation) -%}
-    {%- set rows = run_query(
-        "select cast(h.snapshot_id as string) as version, unix_micros(h.made_current_at) as micros, s.operation, "
-        ~ "h.parent_id is null as is_first, "
-        ~ "coalesce(cast(s.summary['added-delete-files'] as bigint), 0) > 0 as adds_delete_files, "
-        ~ "coalesce(cast(s.summary['total-delete-files'] as bigint), 0) > 0 as has_delete_files "
-        ~ "from " ~ relation ~ ".history h join " ~ relation ~ ".snapshots s on s.snapshot_id = h.snapshot_id "
-        ~ "where h.is_current_ancestor order by h.made_current_at").rows -%}
-    {%- set commits = [] -%}
-    {%- for row in rows -%}
-        {%- do commits.append({'version': row['version'] | string, 'micros': row['micros'] | int,
-                               'operation': row['operation'],
-                               'delete_files': row['adds_delete_files'] or row['has_delete_files']}) -%}
+    {%- set snapshots = {} -%}
+    {%- for row in run_query(
+        "select cast(snapshot_id as string) as version, cast(parent_id as string) as parent, "
+        ~ "unix_micros(committed_at) as micros, operation, "
+        ~ "coalesce(cast(summary['total-delete-files'] as bigint), 0) > 0 as delete_files from "
+        ~ relation ~ ".snapshots").rows -%}
+        {%- do snapshots.update({row['version']: row}) -%}
     {%- endfor -%}
-    {%- set whole = rows | length == 0 or rows[0]['is_first'] -%}
+    {%- set commits, walk = [], namespace(at=dbt_cdc.iceberg__current_version(relation), parent=none) -%}
+    {%- for _ in snapshots if walk.at in snapshots -%}
+        {%- set row = snapshots[walk.at] -%}
+        {%- do commits.append({'version': walk.at, 'micros': row['micros'] | int, 'operation': row['operation'],
+                               'delete_files': row['delete_files']}) -%}
+        {%- set walk.at, walk.parent = row['parent'], row['parent'] -%}
+    {%- endfor -%}
+    {%- do commits.reverse() -%}
+    {%- set whole = walk.parent is none -%}
     {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole}) -%}
 {%- endmacro -%}
 

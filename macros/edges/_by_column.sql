@@ -2,8 +2,8 @@
     bound becomes the next watermark, so a row that lands while the model runs lies beyond it and is read next time.
     Rows without a stamp have no place in that order: every run reads them, so that none is lost. -#}
 
-{%- macro _read_by_column(relation, column) -%}
-    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column', 'column': column} -%}
+{%- macro _read_by_column(relation, column, unique_key) -%}
+    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column', 'asked': ['column', column]} -%}
     {%- set columns = adapter.get_columns_in_relation(relation) -%}
     {%- set stamp = dbt_cdc._column_named(columns, column) -%}
     {%- if columns and stamp is none -%}
@@ -27,6 +27,7 @@
 
 {%- macro _column_named(columns, name) -%}
     {%- for column in columns if column.name | lower == name | lower -%}{%- do return(column) -%}{%- endfor -%}
+    {%- do return(none) -%}
 {%- endmacro -%}
 
 

@@ -14,6 +14,10 @@
         {%- do edge.update({'by': 'all', 'sql': 'select * from ' ~ relation}) -%}
         {%- do return(edge) -%}
     {%- endif -%}
+    {%- if not modules.re.match('(timestamp|date|string|(var)?char|(tiny|small|big)?int|float|double|decimal)', stamp.dtype) -%}
+        {%- do dbt_cdc._raise_faults(["column " ~ stamp.name ~ " of " ~ edge.source ~ " is of type " ~ stamp.dtype
+            ~ ", which can't be a watermark: ref_changes needs a timestamp, date, number or string"]) -%}
+    {%- endif -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
     {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) -%}
     {%- do edge.update({

@@ -90,6 +90,7 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
     project.sql(f"create table {{schema}}.arrivals (id int, cdc_datetime_updated timestamp) using {project.file_format}")
     arrival = "insert into {schema}.arrivals values (%s, timestamp '2024-01-01 00:00:%s')"
     project.sql(arrival % (1, "01"))
+    breaks = "{{ exceptions.raise_compiler_error('broken') if var('run') == 2 }}"
     lands = "{% if var('run') == 2 %}" + (arrival % (9, "09")).format(schema=project.schema) + "{% endif %}"
     project.write(
         {
@@ -110,7 +111,7 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
                 EVENTS, select="id, if({{ var('run') }} = 2, raise_error('broken'), 0) as zero"
             ),
             "models/unmoved.sql": read_by(
-                EVENTS, before="{{ config(post_hook=\"select assert_true({{ var('run') }} <> 2)\") }}"
+                EVENTS, before="{{ config(post_hook=\"" + breaks + "\") }}"
             ),
         }
     )
@@ -177,3 +178,44 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
     assert ids("plain") == {}
     run(7, "--select", "plain")
     assert ids("plain") == dict.fromkeys([1, 2, 3, 4, 5], 7)
+
+
+def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_written(project: Project) -> None:
+    bad = "{{ config(materialized='incremental', incremental_strategy='%s', %s) }} select * from {{ dbt_cdc.ref_changes(%s) }}"
+    project.write(
+        {
+            "models/orders.sql": "{{ config(materialized='table') }} select 1 as id, map('a', 1) as m",
+            "models/as_table.sql": "{{ config(materialized='table') }} select * from {{ dbt_cdc.ref_changes('orders') }}",
+            "models/as_view.sql": "{{ config(materialized='view') }} select * from {{ dbt_cdc.ref_changes('orders') }}",
+            "models/inline.sql": "{{ config(materialized='ephemeral') }} select * from {{ dbt_cdc.ref_changes('orders') }}",
+            "models/behind.sql": READER + "select * from {{ ref('inline') }}",
+            "models/appends.sql": bad % ("append", "meta={'dbt_cdc': {'ref_changes_bye': 'version'}}", "'orders'"),
+            "models/misspelt.sql": bad % ("merge", "unique_key='id'", "'orders', by='versoin'"),
+            "models/unsortable.sql": bad % ("merge", "unique_key='id'", "'orders', column='m'"),
+            "models/two_ways.sql": READER
+            + "select * from {{ dbt_cdc.ref_changes('orders') }} join {{ dbt_cdc.ref_changes('orders', column='id') }} using (id)",
+            "models/unnamed.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    return dbt_cdc.ref_changes(dbt, spark, "orders")
+            """,
+        }
+    )
+    said = project.error("run").replace(project.schema, "schema")
+    for model, problem in {
+        "as_table": "ref_changes works in incremental models only, got 'table', which keeps nothing between runs",
+        "as_view": "got 'view'",
+        "behind": "model.consumer.inline can't run, nothing was written:",
+        "appends": "ref_changes needs incremental_strategy 'merge', got 'append'",
+        "misspelt": "ref_changes: by must be one of column, version, got \"versoin\", did you mean 'version'?",
+        "unsortable": "column m of schema.orders is of type map<string,int>",
+        "two_ways": "ref_changes reads schema.orders in two ways, by column cdc_datetime_updated and by column id",
+        "unnamed": "Add the line `dbt.ref('orders')`",
+    }.items():
+        message = said.split(f"\n{model}: ")[1].split("\nmodel.")[0]
+        assert problem in message, message
+    assert "ref_changes needs a unique_key" in said and "unknown option 'ref_changes_bye', did you mean 'ref_changes_by'?" in said
+    assert project.tables() == {"orders", "cdc_metadata"}
+    assert edges(project) == []

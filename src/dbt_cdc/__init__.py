@@ -7,12 +7,9 @@ dbt imports every top-level module named ``dbt_*`` when it starts. Importing thi
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbt_cdc import _adapter
-
-if TYPE_CHECKING:  # pragma: no cover
-    pass
 
 __version__ = "0.1.0"
 

@@ -83,11 +83,15 @@ AT = "timestamp '2024-01-01 00:00:00'"
 
 def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(project: Project) -> None:
     event = "insert into {schema}.events values (%s, timestamp '2024-01-01 00:00:%s', %s)"
-    project.sql(f"create table {{schema}}.events (id int, cdc_datetime_updated timestamp, `Größe` int) using {project.file_format}")
+    project.sql(
+        f"create table {{schema}}.events (id int, cdc_datetime_updated timestamp, `Größe` int) using {project.file_format}"
+    )
     project.sql(event % (1, "01", 1))
     project.sql(event % (2, "02", 2))
     project.sql("insert into {schema}.events values (3, null, null)")
-    project.sql(f"create table {{schema}}.arrivals (id int, cdc_datetime_updated timestamp) using {project.file_format}")
+    project.sql(
+        f"create table {{schema}}.arrivals (id int, cdc_datetime_updated timestamp) using {project.file_format}"
+    )
     arrival = "insert into {schema}.arrivals values (%s, timestamp '2024-01-01 00:00:%s')"
     project.sql(arrival % (1, "01"))
     breaks = "{{ exceptions.raise_compiler_error('broken') if var('run') == 2 }}"
@@ -103,16 +107,12 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
             "models/through_a_view.sql": read_by("'seen'"),
             "models/without_stamp.sql": read_by(f"{EVENTS}, column='loaded'"),
             # a row lands after the model has pinned what it reads and before it writes
-            "models/busy.sql": read_by(
-                "source('raw', 'arrivals')", before='{{ config(pre_hook="' + lands + '") }}'
-            ),
+            "models/busy.sql": read_by("source('raw', 'arrivals')", before='{{ config(pre_hook="' + lands + '") }}'),
             # a run that breaks before the write, and one that breaks between write and watermark
             "models/broken.sql": read_by(
                 EVENTS, select="id, if({{ var('run') }} = 2, raise_error('broken'), 0) as zero"
             ),
-            "models/unmoved.sql": read_by(
-                EVENTS, before="{{ config(post_hook=\"" + breaks + "\") }}"
-            ),
+            "models/unmoved.sql": read_by(EVENTS, before='{{ config(post_hook="' + breaks + '") }}'),
         }
     )
 
@@ -216,6 +216,9 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
     }.items():
         message = said.split(f"\n{model}: ")[1].split("\nmodel.")[0]
         assert problem in message, message
-    assert "ref_changes needs a unique_key" in said and "unknown option 'ref_changes_bye', did you mean 'ref_changes_by'?" in said
+    assert (
+        "ref_changes needs a unique_key" in said
+        and "unknown option 'ref_changes_bye', did you mean 'ref_changes_by'?" in said
+    )
     assert project.tables() == {"orders", "cdc_metadata"}
     assert edges(project) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 
 import pytest
-
 from tests.support.changes import MERGE_ON_READ, Changes
 from tests.support.project import Project
 

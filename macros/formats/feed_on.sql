@@ -8,12 +8,3 @@
 
 
 {%- macro iceberg__feed_on(relation) -%}{%- do return(false) -%}{%- endmacro -%}
-
-
-{%- macro delta__table_id(relation) -%}
-    {#- What tells a table from another that took its name; none where version ids do so already. -#}
-    {%- do return(run_query('describe detail ' ~ relation).rows[0]['id'] | string) -%}
-{%- endmacro -%}
-
-
-{%- macro iceberg__table_id(relation) -%}{%- do return(none) -%}{%- endmacro -%}

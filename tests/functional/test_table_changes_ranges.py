@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 
 import pytest
+
 from tests.support.changes import Changes
 from tests.support.project import Project
 

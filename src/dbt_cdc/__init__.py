@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 _PUBLIC: dict[str, str] = {
     "ref_changes": "dbt_cdc.edges",
     "synthetic": "dbt_cdc.synthetic",
+    "table_changes": "dbt_cdc.changes",
 }
 
 __all__ = ["__version__", *_PUBLIC]

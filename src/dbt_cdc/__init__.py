@@ -17,7 +17,9 @@ if TYPE_CHECKING:  # pragma: no cover
 __version__ = "0.1.0"
 
 #: Public functions and the module that each of them lives in; imported when first used.
-_PUBLIC: dict[str, str] = {}
+_PUBLIC: dict[str, str] = {
+    "hash_diff": "dbt_cdc._hash_diff",
+}
 
 __all__ = ["__version__", *_PUBLIC]
 

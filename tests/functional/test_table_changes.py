@@ -31,13 +31,17 @@ class Changes:
         if self.project.file_format == "delta":
             rows = self.project.spark.sql(f"describe history {self.project.schema}.{table}").collect()
             return [str(row["version"]) for row in reversed(rows)]
-        rows = self.project.rows(f"select cast(snapshot_id as string) from {{schema}}.{table}.snapshots order by committed_at")
+        rows = self.project.rows(
+            f"select cast(snapshot_id as string) from {{schema}}.{table}.snapshots order by committed_at"
+        )
         return [row[0] for row in rows]
 
     def ask(self, **queries: str) -> None:
         """Builds one model for each query text; `{changes}` calls the macro."""
         files = {
-            f"models/{name}.sql": "{{ config(materialized='table') }} select * from {{ dbt_cdc.table_changes(" + call + ") }}"
+            f"models/{name}.sql": "{{ config(materialized='table') }} select * from {{ dbt_cdc.table_changes("
+            + call
+            + ") }}"
             for name, call in queries.items()
         }
         self.project.write(files)
@@ -64,7 +68,12 @@ def test_first(changes: Changes) -> None:
     changes.project.sql("update {schema}.x set v = 'c' where id = 1")
     changes.project.sql("delete from {schema}.x where id = 2")
     call = f"'{changes.project.schema}.x'"
-    changes.ask(a=call + ", unique_key='id'", b=call, c=call + ", unique_key='id', format='net'", d=call + ", unique_key='id', format='latest_state'")
+    changes.ask(
+        a=call + ", unique_key='id'",
+        b=call,
+        c=call + ", unique_key='id', format='net'",
+        d=call + ", unique_key='id', format='latest_state'",
+    )
     changes.project.dbt("run")
     for m in "abcd":
         print(m, changes.answer(m))

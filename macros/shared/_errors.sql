@@ -1,7 +1,8 @@
 {#- Errors say: which node, what is wrong, the value got, what was expected, one thing to do. -#}
 
 {%- macro _raise_faults(faults, node=none) -%}
-    {%- if faults -%}
+    {#- while dbt parses, a node does not know its options yet -#}
+    {%- if faults and execute -%}
         {%- set node = node or model -%}
         {%- set lines = ["dbt_cdc: " ~ node.unique_id ~ " can't run, nothing was written:"] -%}
         {%- for fault in faults -%}
@@ -19,8 +20,9 @@
 
 
 {%- macro _suggestion(name, known) -%}
-    {#- ", did you mean …?" for the nearest known name, "." where none is near. Likeness: shared letter pairs (Dice). -#}
-    {%- set nearest = namespace(name=none, likeness=0.4) -%}
+    {#- ", did you mean …?" for the nearest known name, "." where none is near. Likeness: the share of letters
+        and letter pairs that both have (Dice), so that swapped letters count as near. -#}
+    {%- set nearest = namespace(name=none, likeness=0.55) -%}
     {%- for candidate in known -%}
         {%- set likeness = dbt_cdc._likeness(name | string, candidate | string) -%}
         {%- if likeness > nearest.likeness -%}
@@ -33,7 +35,7 @@
 
 
 {%- macro _likeness(left, right) -%}
-    {%- set pairs, others = dbt_cdc._letter_pairs(left), dbt_cdc._letter_pairs(right) -%}
+    {%- set pairs, others = dbt_cdc._letters_and_pairs(left), dbt_cdc._letters_and_pairs(right) -%}
     {%- set total = (pairs | length) + (others | length) -%}
     {%- set shared = [] -%}
     {%- for pair in pairs if pair in others -%}
@@ -44,9 +46,9 @@
 {%- endmacro -%}
 
 
-{%- macro _letter_pairs(text) -%}
+{%- macro _letters_and_pairs(text) -%}
     {%- set padded = "^" ~ (text | lower) ~ "$" -%}
-    {%- set pairs = [] -%}
+    {%- set pairs = text | lower | list -%}
     {%- for i in range((padded | length) - 1) -%}
         {%- do pairs.append(padded[i:i + 2]) -%}
     {%- endfor -%}

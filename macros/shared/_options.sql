@@ -42,7 +42,7 @@
         {%- do return(["option '" ~ name ~ "' is required (" ~ rule.type ~ ")"] if rule.get('required') else []) -%}
     {%- endif -%}
     {%- if not dbt_cdc._is_of_type(value, rule.type) -%}
-        {%- do return(["option '" ~ name ~ "' must be a " ~ rule.type ~ ", got " ~ (value | tojson)]) -%}
+        {%- do return(["option '" ~ name ~ "' must be of type " ~ rule.type ~ ", got " ~ (value | tojson)]) -%}
     {%- endif -%}
     {%- if rule.get('values') and value not in rule['values'] -%}
         {%- set allowed = rule['values'] | map('string') | join(', ') -%}

@@ -11,6 +11,7 @@ adapter module, so that a project on another adapter pays nothing.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -60,13 +61,15 @@ def _patch(module: ModuleType) -> None:
         return
 
     def python_submission_helpers(self: Any) -> dict[str, Any]:
+        from dbt_cdc._source import Project
         from dbt_cdc._submission import SessionPythonJobHelper
 
-        return {SUBMISSION_METHOD: SessionPythonJobHelper, **stock_helpers(self)}
+        helper = partial(SessionPythonJobHelper, project=Project.of(self.config))
+        return {SUBMISSION_METHOD: helper, **stock_helpers(self)}
 
     def default_python_submission_method(self: Any) -> str:
-        session = self.config.credentials.method == "session"
-        return SUBMISSION_METHOD if session else str(stock_default(self))
+        ours = self.config.credentials.method == "session" and SUBMISSION_METHOD not in stock_helpers(self)
+        return SUBMISSION_METHOD if ours else str(stock_default(self))
 
     def generate_python_submission_response(self: Any, submission_result: Any) -> Any:
         from dbt_cdc._submission import Outcome

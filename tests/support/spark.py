@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -38,3 +40,9 @@ def start_session(settings: dict[str, str]) -> SparkSession:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+if __name__ == "__main__":
+    # fetch a format's jars, so that test processes that start together find them there
+    with tempfile.TemporaryDirectory() as folder:
+        start_session(test_settings(sys.argv[1], Path(folder))).stop()

@@ -1,0 +1,51 @@
+# make demo   set up, then the main job on local Spark with Delta, as a story to read
+# make test   set up, then every check and test
+# make help   the rest
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.10 || echo python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -q
+export TZ := UTC
+export DBT_SEND_ANONYMOUS_USAGE_STATS := false
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint lock test-delta test-iceberg test-servers test-hudi clean
+
+help:
+	@grep -E '^# make|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^# //; s/^([a-z-]+):.*## /make \1   /'
+
+$(VENV)/ready: requirements/dev.txt pyproject.toml profiles.example.yml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --requirement requirements/dev.txt
+	$(BIN)/pip install --quiet --no-deps --editable .
+	$(BIN)/python -m tests.support.spark delta
+	$(BIN)/python -m tests.support.spark iceberg
+	touch $@
+
+setup: $(VENV)/ready ## environment and jars, fetched once
+
+demo: setup ## the main job
+	$(BIN)/python integration_tests/demo.py
+
+test: lint test-delta test-iceberg test-servers test-hudi
+
+lint: setup ## ruff, mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test-delta: setup ## unit, functional and property tests on Delta
+	$(PYTEST) tests --table-format delta
+
+test-iceberg: setup ## functional and property tests on Iceberg
+	$(PYTEST) tests/functional tests/property --table-format iceberg
+
+lock: setup ## compile requirements/*.in to pinned versions
+	$(BIN)/pip install --quiet uv
+	for name in requirements/*.in; do $(BIN)/uv pip compile --quiet --universal --python-version 3.10 \
+	  --no-annotate --no-header $$name --output-file $${name%.in}.txt; done
+
+clean: ## remove what set-up, demo and tests made
+	rm -rf $(VENV) .venv-hudi warehouse target logs integration_tests/target integration_tests/logs \
+	  integration_tests/dbt_packages integration_tests/warehouse

@@ -1,0 +1,76 @@
+{#- The operational columns of a snapshot: their names, types and values, stated once. -#}
+
+{%- macro _operational_column_defaults() -%}
+    {%- do return(['insert_process_id', 'update_process_id', 'effective_start_timestamp', 'effective_end_timestamp',
+                   'insert_timestamp', 'update_timestamp']) -%}
+{%- endmacro -%}
+
+
+{%- macro _operational_columns() -%}
+    {#- Standard name -> name in the table; the var `operational_metadata_columns` renames. -#}
+    {%- set names = {} -%}
+    {%- set renamed = dbt_cdc._var('operational_metadata_columns', {}) -%}
+    {%- for name in dbt_cdc._operational_column_defaults() -%}
+        {%- do names.update({name: renamed.get(name) or name}) -%}
+    {%- endfor -%}
+    {%- do return(names) -%}
+{%- endmacro -%}
+
+
+{%- macro _operational_types(effective_type) -%}
+    {%- do return({
+        'insert_process_id': 'string',
+        'update_process_id': 'string',
+        'effective_start_timestamp': effective_type,
+        'effective_end_timestamp': effective_type,
+        'insert_timestamp': 'timestamp',
+        'update_timestamp': 'timestamp',
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _open_values(start, now, effective_type) -%}
+    {#- What an open record carries, as SQL. `start`: dbt_valid_from, `now`: dbt's snapshot time. -#}
+    {%- do return({
+        'insert_process_id': dbt_cdc._literal(invocation_id),
+        'update_process_id': 'cast(null as string)',
+        'effective_start_timestamp': dbt_cdc._effective(start, effective_type),
+        'effective_end_timestamp': dbt_cdc._high_date(effective_type),
+        'insert_timestamp': 'cast(' ~ now ~ ' as timestamp)',
+        'update_timestamp': 'cast(null as timestamp)',
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _closing_values(end, now, effective_type) -%}
+    {#- What changes in a record when it is closed, as SQL. `end`: dbt_valid_to. -#}
+    {%- do return({
+        'update_process_id': dbt_cdc._literal(invocation_id),
+        'effective_end_timestamp': dbt_cdc._effective(end, effective_type),
+        'update_timestamp': 'cast(' ~ now ~ ' as timestamp)',
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _effective(expression, effective_type) -%}
+    {#- A point in time as the effective columns hold it. A timestamp_ntz column holds UTC wall-clock time, whatever the
+        zone of the session: exact arithmetic on the instant, as a cast would go by the session's zone. -#}
+    {%- if effective_type == 'timestamp' -%}{%- do return('cast(' ~ expression ~ ' as timestamp)') -%}{%- endif -%}
+    {%- do return(
+        "if(typeof(" ~ expression ~ ") = 'timestamp', "
+        ~ "timestamp_ntz '1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, cast("
+        ~ "cast(unix_micros(cast(" ~ expression ~ " as timestamp)) as decimal(20, 0)) * 0.000001 as decimal(18, 6))), "
+        ~ "cast(" ~ expression ~ " as timestamp_ntz))") -%}
+{%- endmacro -%}
+
+
+{%- macro _high_date(effective_type) -%}
+    {#- The end of open records. A timestamp (an instant) is read as UTC, so that every session writes the same one. -#}
+    {%- set high_date = dbt_cdc._high_date_text() -%}
+    {%- do return("timestamp '" ~ high_date ~ "Z'" if effective_type == 'timestamp' else "timestamp_ntz '" ~ high_date ~ "'") -%}
+{%- endmacro -%}
+
+
+{%- macro _high_date_text() -%}
+    {%- do return(dbt_cdc._var('default_high_dttm', '9999-12-31 23:59:59.999999') | string | trim) -%}
+{%- endmacro -%}

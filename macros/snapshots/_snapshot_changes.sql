@@ -1,0 +1,109 @@
+{%- macro _is_open(relation='') -%}
+    {#- The condition that finds the open records by dbt's own columns. -#}
+    {%- set valid_to = (relation ~ '.' if relation else '') ~ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) -%}
+    {%- set current = config.get('dbt_valid_to_current') -%}
+    {%- do return('(' ~ valid_to ~ ' = ' ~ current ~ ' or ' ~ valid_to ~ ' is null)' if current else valid_to ~ ' is null') -%}
+{%- endmacro -%}
+
+
+{%- macro _key_names(strategy) -%}
+    {#- The names that dbt's unique_key_fields gives the key expressions. -#}
+    {%- if strategy.unique_key is string -%}{%- do return(['dbt_unique_key']) -%}{%- endif -%}
+    {%- set names = [] -%}
+    {%- for key in strategy.unique_key -%}{%- do names.append('dbt_unique_key_' ~ loop.index) -%}{%- endfor -%}
+    {%- do return(names) -%}
+{%- endmacro -%}
+
+
+{%- macro _snapshot_changes(strategy, source_sql, target_relation) -%}
+    {#- One row per key that is new (insert), changed (update) or gone (delete): the source's columns, the key, and what
+        is needed of the open record. dbt's strategies speak of source_data and snapshotted_data. -#}
+    {%- set columns = dbt_cdc._snapshot_columns() -%}
+    {%- set keys = dbt_cdc._key_names(strategy) -%}
+    {%- set no_source, no_record = 'source_data.' ~ keys[0] ~ ' is null', 'snapshotted_data.' ~ keys[0] ~ ' is null' -%}
+    {%- set new_record = strategy.hard_deletes == 'new_record' -%}
+    {%- set is_deleted = "snapshotted_data." ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " = 'True'" -%}
+    {#- an empty source under `--empty` says nothing about what was deleted -#}
+    {%- set sees_deletes = strategy.hard_deletes in ('invalidate', 'new_record') and not flags.EMPTY -%}
+    with source_rows as (
+        {{ source_sql }}
+    ),
+
+    source_data as (
+        select *, {{ unique_key_fields(strategy.unique_key) | trim }},
+            {{ strategy.updated_at }} as dbt_cdc_updated_at{{ dbt_cdc._stock_source_columns(strategy, columns) }}
+        from source_rows
+    ),
+
+    snapshotted_data as (
+        select {{ dbt_cdc._snapshotted_columns(target_relation, columns) | join(', ') }},
+            {{ unique_key_fields(strategy.unique_key) | trim }}
+        from {{ target_relation }}
+        where {{ dbt_cdc._is_open() }}
+    ),
+
+    compared as (
+        select
+            {{ dbt_cdc._compared_columns(source_sql, target_relation, no_source) if new_record else 'source_data.*' }},
+            {%- for key in keys %}
+            coalesce(source_data.{{ key }}, snapshotted_data.{{ key }}) as dbt_cdc_key_{{ loop.index }},
+            {%- endfor %}
+            case when {{ no_record }} then 'insert' when {{ no_source }} then 'delete' else 'update' end as dbt_cdc_kind,
+            snapshotted_data.{{ dbt_cdc._quote(columns.dbt_scd_id) }} as dbt_cdc_scd_id,
+            snapshotted_data.dbt_cdc_valid_from
+        from source_data
+        {{ 'full outer' if sees_deletes else 'left' }} join snapshotted_data
+            on {% for key in keys %}{{ ' and ' if not loop.first }}source_data.{{ key }} = snapshotted_data.{{ key }}{% endfor %}
+        where {{ no_record }}
+            or ({{ no_source }}{% if new_record %} and not ({{ is_deleted }}){% endif %})
+            or {{ strategy.row_changed | trim }}
+            {%- if new_record %}
+            or (not {{ no_source }} and {{ is_deleted }})
+            {%- endif %}
+    )
+
+    select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ strategy.scd_id | trim }} as dbt_cdc_new_scd_id
+    from compared
+{%- endmacro -%}
+
+
+{%- macro _stock_source_columns(strategy, columns) -%}
+    {#- dbt's own staging has these beside the source's columns; a custom strategy may compare them. -#}
+    {%- set values = {'dbt_updated_at': strategy.updated_at, 'dbt_valid_from': strategy.updated_at, 'dbt_scd_id': strategy.scd_id} -%}
+    {%- for name, value in values.items() if ('source_data.' ~ columns[name]) in strategy.row_changed -%}
+        , {{ value | trim }} as {{ dbt_cdc._quote(columns[name]) }}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _snapshotted_columns(target_relation, columns) -%}
+    {#- The open record's columns. dbt's timestamp strategy compares the source's updated_at with dbt_valid_from; a row
+        that came back after a delete with its old updated_at begins later than that, and must still be seen to change:
+        there, dbt_valid_from stands for dbt_updated_at. -#}
+    {%- set existing = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
+    {%- set own, valid_from = columns.dbt_updated_at | lower, columns.dbt_valid_from | lower -%}
+    {%- set by_update = config.get('strategy') == 'timestamp' and own in (existing | map('lower') | list) -%}
+    {%- set selected = [] -%}
+    {%- for name in existing -%}
+        {%- set quoted = dbt_cdc._quote(name) -%}
+        {%- set swap = by_update and name | lower == valid_from -%}
+        {%- do selected.append(dbt_cdc._quote(columns.dbt_updated_at) ~ ' as ' ~ quoted if swap else quoted) -%}
+    {%- endfor -%}
+    {%- do return(selected + [dbt_cdc._quote(columns.dbt_valid_from) ~ ' as dbt_cdc_valid_from']) -%}
+{%- endmacro -%}
+
+
+{%- macro _compared_columns(source_sql, target_relation, no_source) -%}
+    {#- For hard_deletes: new_record, where the record of the deletion carries the last known values. -#}
+    {%- set existing = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | map('lower') | list -%}
+    {%- set selected = [] -%}
+    {%- for name in get_columns_in_query(source_sql) -%}
+        {%- set quoted = dbt_cdc._quote(name) -%}
+        {%- if name | lower in existing -%}
+            {%- do selected.append('if(' ~ no_source ~ ', snapshotted_data.' ~ quoted ~ ', source_data.' ~ quoted ~ ') as ' ~ quoted) -%}
+        {%- else -%}
+            {%- do selected.append('source_data.' ~ quoted) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return((selected + ['source_data.dbt_cdc_updated_at']) | join(',\n            ')) -%}
+{%- endmacro -%}

@@ -1,0 +1,96 @@
+{#- From the changes of a run to the records that it writes. -#}
+
+{%- macro _staging_shape(staging, strategy, target_relation) -%}
+    {#- What the merge needs to know about the kept changes: the source's columns in order, the type of dbt_valid_from,
+        and whether keys that return after a delete have to be looked up among the closed records. -#}
+    {%- set source_columns, time = [], namespace(type=none) -%}
+    {%- set computed = dbt_cdc._snapshot_columns().values() | map('lower') | list -%}
+    {%- for column in adapter.get_columns_in_relation(staging) -%}
+        {%- if column.name == 'dbt_cdc_updated_at' -%}
+            {%- set time.type = column.dtype -%}
+        {%- elif not column.name.startswith('dbt_cdc_') and column.name not in dbt_cdc._key_names(strategy)
+                and column.name | lower not in computed -%}
+            {%- do source_columns.append(column.name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return({
+        'strategy': strategy,
+        'target': target_relation,
+        'source_columns': source_columns,
+        'time_type': time.type,
+        'by_clock': strategy.updated_at | trim == snapshot_get_time() | trim,
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _snapshot_starts(shape, changes) -%}
+    {#- The changes with the time at which each new record starts. It is the strategy's updated_at, unless that lies
+        before the end of what is known of the key (a deleted row that returns with its old updated_at, a change without
+        a newer one): then the snapshot's own time, so that versions never overlap. Such a record needs a dbt_scd_id of
+        its own too, as dbt's is made of key and updated_at. -#}
+    {%- set now = 'cast(dbt_cdc_now as ' ~ shape.time_type ~ ')' -%}
+    {%- set look_up = not shape.by_clock -%}
+    {%- set keys = dbt_cdc._keys(shape.strategy) -%}
+    {%- set too_early = "dbt_cdc_updated_at <= dbt_cdc_valid_from" ~ (" or dbt_cdc_updated_at < dbt_cdc_last_end" if look_up) -%}
+    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, {{ now }}, dbt_cdc_updated_at) as dbt_cdc_start
+    from (
+        select changes.*,
+            coalesce(dbt_cdc_kind <> 'delete' and ({{ too_early }}), false) as dbt_cdc_is_late
+        from {{ changes }} as changes
+        {%- if look_up %}
+        left join (
+            select {% for key in keys %}{{ key }} as dbt_cdc_closed_key_{{ loop.index }}, {% endfor -%}
+                max({{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) }}) as dbt_cdc_last_end
+            from {{ shape.target }}
+            where not ({{ dbt_cdc._is_open() }})
+            group by {{ keys | join(', ') }}
+        ) as closed
+            on changes.dbt_cdc_kind = 'insert'
+            {%- for key in keys %}
+            and changes.dbt_cdc_key_{{ loop.index }} = closed.dbt_cdc_closed_key_{{ loop.index }}
+            {%- endfor %}
+        {%- endif %}
+    ) as known
+{%- endmacro -%}
+
+
+{%- macro _snapshot_inserts(shape, changes) -%}
+    {#- The records to insert, under the names that they have in the snapshot. -#}
+    {%- set values = dbt_cdc._insert_values(shape) -%}
+    select
+        {%- for name, value in values.items() %}
+        {{ value }} as {{ dbt_cdc._quote(name) }}{{ ',' if not loop.last }}
+        {%- endfor %}
+    from (
+        {{ dbt_cdc._snapshot_starts(shape, changes) }}
+    ) as starts
+{%- endmacro -%}
+
+
+{%- macro _insert_values(shape) -%}
+    {#- Column of the snapshot -> SQL over _snapshot_starts. -#}
+    {%- set columns, options = dbt_cdc._snapshot_columns(), dbt_cdc._snapshot_options() -%}
+    {%- set values = {} -%}
+    {%- for name in shape.source_columns -%}{%- do values.update({name: dbt_cdc._quote(name)}) -%}{%- endfor -%}
+    {%- set scd_id -%}
+        case when dbt_cdc_kind = 'delete' then {{ snapshot_hash_arguments(['dbt_cdc_scd_id', 'dbt_cdc_now']) | trim }}
+            when dbt_cdc_is_late then {{ snapshot_hash_arguments(['dbt_cdc_new_scd_id', 'dbt_cdc_now']) | trim }}
+            else dbt_cdc_new_scd_id end
+    {%- endset -%}
+    {%- do values.update({
+        columns.dbt_scd_id: scd_id,
+        columns.dbt_updated_at: "if(dbt_cdc_kind = 'delete', dbt_cdc_start, dbt_cdc_updated_at)",
+        columns.dbt_valid_from: 'dbt_cdc_start',
+        columns.dbt_valid_to: 'coalesce(nullif(dbt_cdc_start, dbt_cdc_start), ' ~ (config.get('dbt_valid_to_current') or 'null') ~ ')',
+    }) -%}
+    {%- if shape.strategy.hard_deletes == 'new_record' -%}
+        {%- do values.update({columns.dbt_is_deleted: "if(dbt_cdc_kind = 'delete', 'True', 'False')"}) -%}
+    {%- endif -%}
+    {%- if options.operational_metadata -%}
+        {%- set names = dbt_cdc._operational_columns() -%}
+        {%- for name, value in dbt_cdc._open_values('dbt_cdc_start', 'dbt_cdc_now', options.effective_timestamp_type).items() -%}
+            {%- do values.update({names[name]: value}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- do return(values) -%}
+{%- endmacro -%}

@@ -1,0 +1,66 @@
+{%- macro _snapshot_option_spec() -%}
+    {%- set spec = {
+        'operational_metadata': {'type': 'boolean', 'default': false},
+        'effective_timestamp_type': {
+            'type': 'string', 'values': ['timestamp_ntz', 'timestamp'], 'default': 'timestamp_ntz'},
+        'max_delete_fraction': {'type': 'number'},
+    } -%}
+    {%- do spec.update(dbt_cdc._common_options()) -%}
+    {%- do return(spec) -%}
+{%- endmacro -%}
+
+
+{%- macro _snapshot_options(node=none) -%}
+    {%- do return(dbt_cdc._given_options(dbt_cdc._snapshot_option_spec(), node)) -%}
+{%- endmacro -%}
+
+
+{%- macro _check_snapshot_options(node=none) -%}
+    {#- One error with all that is wrong with a snapshot's options and the vars it goes by. -#}
+    {%- set options = dbt_cdc._snapshot_options(node) if dbt_cdc._meta(node) is mapping else {} -%}
+    {%- set faults = [] -%}
+    {%- do faults.extend(dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction, node)) -%}
+    {%- if options.operational_metadata -%}
+        {%- do faults.extend(dbt_cdc._operational_var_faults()) -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._check_options(dbt_cdc._snapshot_option_spec(), faults, node)) -%}
+{%- endmacro -%}
+
+
+{%- macro _max_delete_fraction_faults(fraction, node=none) -%}
+    {%- if fraction is none or fraction is not number or fraction is boolean -%}{%- do return([]) -%}{%- endif -%}
+    {%- set faults = [] -%}
+    {%- if fraction < 0 or fraction > 1 -%}
+        {%- do faults.append("option 'max_delete_fraction' must lie between 0 and 1, got " ~ fraction) -%}
+    {%- endif -%}
+    {%- if adapter.get_hard_deletes_behavior((node or model).config) == 'ignore' -%}
+        {%- do faults.append(
+            "option 'max_delete_fraction' has no meaning with hard_deletes: ignore, got " ~ fraction
+            ~ "; set hard_deletes to invalidate or new_record, or remove the option") -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _operational_var_faults() -%}
+    {%- set faults = [] -%}
+    {%- set high_date = dbt_cdc._high_date_text() -%}
+    {%- if not modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?)?', high_date) -%}
+        {%- do faults.append("var 'default_high_dttm' must be a point in time such as 9999-12-31 23:59:59.999999, got "
+                             ~ (high_date | tojson)) -%}
+    {%- endif -%}
+    {%- set renamed = dbt_cdc._var('operational_metadata_columns', {}) -%}
+    {%- if renamed is not mapping -%}
+        {%- do return(faults + ["var 'operational_metadata_columns' must map standard to own column names, got "
+                                ~ (renamed | tojson)]) -%}
+    {%- endif -%}
+    {%- for name in renamed if name not in dbt_cdc._operational_column_defaults() -%}
+        {%- do faults.append("var 'operational_metadata_columns': "
+                             ~ dbt_cdc._unknown_name('column', name, dbt_cdc._operational_column_defaults())) -%}
+    {%- endfor -%}
+    {%- set names = dbt_cdc._operational_columns().values() | map('lower') | list -%}
+    {%- if names | unique | list | length < names | length -%}
+        {%- do faults.append("var 'operational_metadata_columns' gives one name to several columns: " ~ (names | join(', '))) -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}

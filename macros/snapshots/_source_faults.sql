@@ -1,0 +1,73 @@
+{#- A snapshot's key must be there and be unique. -#}
+
+{%- macro _keys(strategy) -%}
+    {#- The key expressions as a list: dbt takes one or many, each a column or an expression. -#}
+    {%- set given = strategy.unique_key -%}
+    {%- do return([given] if given is string else given | list) -%}
+{%- endmacro -%}
+
+
+{%- macro _source_faults(strategy, sql) -%}
+    {#- Grouped by one hash, which is cheaper than by the keys; the keys themselves are looked at only where hashes meet. -#}
+    {%- set keys = dbt_cdc._keys(strategy) -%}
+    {%- set nulls = [] -%}
+    {%- for key in keys -%}{%- do nulls.append('(' ~ key ~ ') is null') -%}{%- endfor -%}
+    {%- set found -%}
+        select coalesce(sum(null_keys), 0) as null_keys, coalesce(sum(if(rows > 1, 1, 0)), 0) as repeated
+        from (
+            select count(*) as rows, count_if({{ nulls | join(' or ') }}) as null_keys
+            from (
+                {{ sql }}
+            ) as source_rows
+            group by xxhash64({{ keys | join(', ') }})
+        ) as hashes
+    {%- endset -%}
+    {%- set result = run_query(found).rows[0] -%}
+    {%- set faults = [] -%}
+    {%- if result[0] | int > 0 -%}
+        {%- do faults.append(dbt_cdc._null_key_fault(keys, result[0] | int)) -%}
+    {%- endif -%}
+    {%- if result[1] | int > 0 -%}
+        {%- do faults.extend(dbt_cdc._duplicate_key_faults(keys, sql)) -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _null_key_fault(keys, count) -%}
+    {%- do return("unique_key " ~ (keys | join(', ')) ~ " is NULL in " ~ count
+                  ~ " row(s) of the source; every row needs a key: filter or fill those rows") -%}
+{%- endmacro -%}
+
+
+{%- macro _duplicate_key_faults(keys, sql) -%}
+    {#- The first repeated keys (NULLs are a fault of their own), an empty list if only hashes met. -#}
+    {%- set named, columns = [], [] -%}
+    {%- for key in keys -%}
+        {%- do named.append('(' ~ key ~ ') as key_' ~ loop.index) -%}
+        {%- do columns.append('key_' ~ loop.index) -%}
+    {%- endfor -%}
+    {%- set found -%}
+        select to_json(struct({{ columns | join(', ') }})) as repeated_key, count(*) as rows, count(*) over () as repeated
+        from (
+            select {{ named | join(', ') }}
+            from (
+                {{ sql }}
+            ) as source_rows
+        ) as source_keys
+        where {{ columns | join(' is not null and ') }} is not null
+        group by {{ columns | join(', ') }}
+        having count(*) > 1
+        order by repeated_key
+        limit 5
+    {%- endset -%}
+    {%- set examples = run_query(found).rows -%}
+    {%- if examples | length == 0 -%}{%- do return([]) -%}{%- endif -%}
+    {%- set shown = [] -%}
+    {%- for row in examples -%}
+        {%- do shown.append(fromjson(row[0]).values() | join(', ') ~ " (" ~ row[1] ~ " rows)") -%}
+    {%- endfor -%}
+    {%- do return(["unique_key " ~ (keys | join(', ')) ~ " must be unique in the source, but " ~ examples[0][2]
+                   ~ " key(s) have several rows, such as " ~ (shown | join('; '))
+                   ~ "; remove the duplicates or add the column that tells them apart"]) -%}
+{%- endmacro -%}

@@ -1,0 +1,56 @@
+{%- macro _staging_faults(staging, strategy, target_relation, options) -%}
+    {#- What only the comparison shows: keys written twice, and too many records to close. Leaves the counts for the log. -#}
+    {%- set keys = [] -%}
+    {%- for key in dbt_cdc._keys(strategy) -%}{%- do keys.append('dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
+    {%- set found -%}
+        select coalesce(sum(inserted), 0) as inserted, coalesce(sum(updated), 0) as updated,
+            coalesce(sum(deleted), 0) as deleted, count_if(rows > 1) as repeated
+        from (
+            select count(*) as rows,
+                count_if(dbt_cdc_kind = 'insert') as inserted,
+                count_if(dbt_cdc_kind = 'update') as updated,
+                count_if(dbt_cdc_kind = 'delete') as deleted
+            from {{ staging }}
+            group by {{ keys | join(', ') }}
+        ) as changed_keys
+    {%- endset -%}
+    {%- set counted = run_query(found) -%}
+    {#- dbt's own store of results carries the counts to the merge and to the log line -#}
+    {%- do store_raw_result(name='dbt_cdc_changes', message='', code='', agate_table=counted) -%}
+    {%- set counts = counted.rows[0] -%}
+    {%- set faults = [] -%}
+    {%- if counts[3] | int > 0 -%}
+        {%- do faults.append(counts[3] ~ " key(s) have several open records in " ~ target_relation
+            ~ ", or came twice from the source while it was read: close all but one of each by hand, then run again") -%}
+    {%- endif -%}
+    {%- if options.max_delete_fraction is not none and counts[2] | int > 0 -%}
+        {%- do faults.extend(dbt_cdc._delete_guard_faults(counts[2] | int, strategy, target_relation, options)) -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _delete_guard_faults(deleted, strategy, target_relation, options) -%}
+    {%- set live -%}
+        select count(*) from {{ target_relation }}
+        where {{ dbt_cdc._is_open() }}
+        {%- if strategy.hard_deletes == 'new_record' %}
+            and {{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_is_deleted) }} <> 'True'
+        {%- endif %}
+    {%- endset -%}
+    {%- set live_rows = run_query(live).rows[0][0] | int -%}
+    {%- if deleted <= options.max_delete_fraction * live_rows -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([
+        "this run would close " ~ deleted ~ " of " ~ live_rows ~ " live records because the source no longer has them ("
+        ~ ((deleted / live_rows) | round(3)) ~ "), more than 'max_delete_fraction' allows (" ~ options.max_delete_fraction
+        ~ "); check the source, or raise the option for this run"]) -%}
+{%- endmacro -%}
+
+
+{%- macro _remembered_changes() -%}
+    {#- a result can be loaded once: put it back -#}
+    {%- set counted = load_result('dbt_cdc_changes').table -%}
+    {%- do store_raw_result(name='dbt_cdc_changes', message='', code='', agate_table=counted) -%}
+    {%- set counts = counted.rows[0] -%}
+    {%- do return({'insert': counts[0] | int, 'update': counts[1] | int, 'delete': counts[2] | int}) -%}
+{%- endmacro -%}

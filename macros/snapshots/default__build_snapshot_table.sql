@@ -1,0 +1,25 @@
+{#- dbt's own first load, with the operational columns beside it where the snapshot asks for them. -#}
+{%- macro default__build_snapshot_table(strategy, sql) -%}
+    {%- set options = dbt_cdc._snapshot_options() -%}
+    {%- if execute -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._source_faults(strategy, sql)) -%}
+    {%- endif -%}
+    {%- if not options.operational_metadata -%}
+        {%- do return(dbt.default__build_snapshot_table(strategy, sql)) -%}
+    {%- endif -%}
+    {%- set names = dbt_cdc._operational_columns() -%}
+    {%- set start = dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_from) -%}
+    select
+        *
+        {%- for name, value in dbt_cdc._open_values(start, snapshot_get_time(), options.effective_timestamp_type).items() %},
+        {{ value }} as {{ dbt_cdc._quote(names[name]) }}
+        {%- endfor %}
+    from (
+        {{ dbt.default__build_snapshot_table(strategy, sql) }}
+    ) as first_load
+{%- endmacro -%}
+
+
+{%- macro _snapshot_columns() -%}
+    {%- do return(config.get('snapshot_table_column_names') or get_snapshot_table_column_names()) -%}
+{%- endmacro -%}

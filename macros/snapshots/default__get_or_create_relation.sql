@@ -1,0 +1,12 @@
+{#- dbt's own, and for catalogs that do not list their tables a second look: the table itself is asked. Without it, such
+    a snapshot would start anew in every run and lose its history. It is the first thing that a snapshot calls,
+    so its options are checked here, before anything is written. -#}
+{%- macro default__get_or_create_relation(database, schema, identifier, type) -%}
+    {%- if execute and model.resource_type == 'snapshot' -%}
+        {%- do dbt_cdc._check_snapshot_options() -%}
+    {%- endif -%}
+    {%- set known = dbt.default__get_or_create_relation(database, schema, identifier, type) -%}
+    {%- if known[0] or not execute -%}{%- do return(known) -%}{%- endif -%}
+    {%- set found = dbt_cdc._load_relation(known[1]) -%}
+    {%- do return([true, found] if found is not none else known) -%}
+{%- endmacro -%}

@@ -1,0 +1,72 @@
+{#- What a snapshot run will change, worked out once.
+
+    dbt-spark turns what this macro returns into a view, which would be evaluated again and again. So the changes are
+    computed here, in one pass over the source and the open records, and kept by Spark (`cache table`) under a name of
+    this run's own; the view that dbt makes is only looked at for its columns, and the merge reads what is kept.
+    All that can be wrong is found here too, before the target is touched. -#}
+{%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
+    {%- if not execute -%}{%- do return('') -%}{%- endif -%}
+    {%- set options = dbt_cdc._snapshot_options() -%}
+    {%- do adapter.assert_valid_snapshot_target_given_strategy(
+        target_relation, dbt_cdc._snapshot_columns(), strategy) -%}
+    {%- do dbt_cdc._raise_faults(
+        dbt_cdc._operational_table_faults(target_relation, options) + dbt_cdc._source_faults(strategy, source_sql)) -%}
+    {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
+    {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, target_relation) -%}
+    {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._staging_faults(staging, strategy, target_relation, options)) -%}
+    {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
+    {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
+{%- endmacro -%}
+
+
+{%- macro _staging_relation(target_relation) -%}
+    {%- do return(api.Relation.create(
+        identifier='dbt_cdc__' ~ target_relation.identifier ~ '__' ~ invocation_id.replace('-', ''), type='view')) -%}
+{%- endmacro -%}
+
+
+{%- macro _operational_table_faults(target_relation, options) -%}
+    {#- A table without the columns, or with open records that lack the high date, has yet to adopt them. -#}
+    {%- if not options.operational_metadata -%}{%- do return([]) -%}{%- endif -%}
+    {%- set names = dbt_cdc._operational_columns() -%}
+    {%- set types = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
+    {%- set existing = {} -%}
+    {%- for column in adapter.get_columns_in_relation(target_relation) -%}
+        {%- do existing.update({column.name | lower: column.dtype}) -%}
+    {%- endfor -%}
+    {%- set missing, faults = [], [] -%}
+    {%- for name, own_name in names.items() -%}
+        {%- set found = existing.get(own_name | lower) -%}
+        {%- if found is none -%}
+            {%- do missing.append(own_name) -%}
+        {%- elif found | lower != types[name] -%}
+            {%- do faults.append("column '" ~ own_name ~ "' of " ~ target_relation ~ " is " ~ found ~ ", expected " ~ types[name]
+                ~ ": set the option 'effective_timestamp_type' to what the table has, or choose another name by the var"
+                ~ " 'operational_metadata_columns'") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if missing -%}
+        {%- do faults.append(target_relation ~ " has no column(s) " ~ (missing | join(', ')) ~ "; " ~ dbt_cdc._adopt_hint()) -%}
+    {%- elif not faults and dbt_cdc._open_without_high_date(target_relation) -%}
+        {%- do faults.append(target_relation ~ " has open records without " ~ names.effective_end_timestamp
+            ~ ", written while the option was off; " ~ dbt_cdc._adopt_hint()) -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _adopt_hint() -%}
+    {%- do return("fill them in once: dbt run-operation adopt_operational_metadata --args '{snapshot: " ~ model.name ~ "}'") -%}
+{%- endmacro -%}
+
+
+{%- macro _open_without_high_date(target_relation) -%}
+    {%- set found -%}
+        select 1 from {{ target_relation }}
+        where {{ dbt_cdc._quote(dbt_cdc._operational_columns().effective_end_timestamp) }} is null
+            and {{ dbt_cdc._is_open() }}
+        limit 1
+    {%- endset -%}
+    {%- do return(run_query(found).rows | length > 0) -%}
+{%- endmacro -%}

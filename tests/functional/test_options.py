@@ -1,0 +1,80 @@
+"""Options under `meta: {dbt_cdc: …}`: every fault at once, with what was got, what is allowed and the nearest name."""
+
+from __future__ import annotations
+
+import json
+
+from tests.support.project import Project
+
+SPEC = """
+    {% macro spec() %}{% do return({
+        'mode': {'type': 'string', 'values': ['full', 'delta'], 'default': 'full'},
+        'keys': {'type': 'list', 'required': true},
+        'share': {'type': 'number'},
+        'days': {'type': 'integer', 'default': 2},
+        'strict': {'type': 'boolean', 'default': false},
+        'names': {'type': 'mapping'},
+    }) %}{% endmacro %}
+"""
+
+
+def model(meta: str) -> str:
+    return (
+        "{{ config(materialized='table', meta={'dbt_cdc': " + meta + "}) }}\n"
+        "{% set options = dbt_cdc._check_options(spec(), ['a rule between options'] if var('rule', false) else []) %}\n"
+        "select {{ dbt_cdc._literal(options | tojson) }} as options"
+    )
+
+
+def test_options_are_read_with_their_defaults_and_a_string_stands_for_a_list(project: Project) -> None:
+    project.write({"macros/spec.sql": SPEC, "models/m.sql": model("{'keys': 'id', 'share': 0.5}")})
+    project.dbt("run")
+    assert json.loads(project.rows("select options from {schema}.m")[0][0]) == {
+        "mode": "full",
+        "keys": ["id"],
+        "share": 0.5,
+        "days": 2,
+        "strict": False,
+        "names": None,
+    }
+
+
+def test_all_faults_are_listed_in_one_error(project: Project) -> None:
+    given = "{'mode': 'ful', 'kyes': ['id'], 'days': 'two', 'strict': 1, 'names': [], 'share': true}"
+    project.write({"macros/spec.sql": SPEC, "models/m.sql": model(given)})
+    error = project.error("run", "--vars", "{rule: true}")
+    for sentence in (
+        "model.consumer.m can't run, nothing was written:",
+        "unknown option 'kyes', did you mean 'keys'? Known: days, keys, mode, names, share, strict",
+        "option 'keys' is required (list)",
+        "option 'mode' must be one of full, delta, got \"ful\", did you mean 'full'?",
+        "option 'days' must be of type integer, got \"two\"",
+        "option 'strict' must be of type boolean, got 1",
+        "option 'names' must be of type mapping, got []",
+        "option 'share' must be of type number, got true",
+        "a rule between options",
+    ):
+        assert sentence in error
+    assert project.tables() == set()
+
+
+def test_options_that_are_no_mapping_are_refused(project: Project) -> None:
+    project.write({"macros/spec.sql": SPEC, "models/m.sql": model("['keys']")})
+    assert 'meta.dbt_cdc must be a mapping of options, got ["keys"]' in project.error("run")
+
+
+def test_names_and_values_can_not_change_a_statement(project: Project) -> None:
+    name, value = "a`b'c\"d\\e", 'it\'s \\ "x" `y` %'
+    project.write(
+        {
+            "models/m.sql": """
+                {{ config(materialized='table', tblproperties={'delta.columnMapping.mode': 'name'}) }}
+                select {{ dbt_cdc._literal(var('value')) }} as {{ dbt_cdc._quote(var('name')) }},
+                    {{ dbt_cdc._literal(none) }} as nothing
+            """
+        }
+    )
+    project.configure(vars={"name": name, "value": value})
+    project.dbt("run")
+    assert project.rows("select * from {schema}.m") == [(value, None)]
+    assert [column for column, _ in project.columns("m")] == [name, "nothing"]

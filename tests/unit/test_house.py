@@ -1,0 +1,75 @@
+"""What holds for the whole tree: one version, typed macros, sizes."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import tomllib
+import yaml
+
+import dbt_cdc
+from tests.support.spark import ROOT
+
+MACRO_FILES = sorted((ROOT / "macros").rglob("*.sql"))
+MACRO = re.compile(r"{%-?\s*macro\s+(\w+)\((.*?)\)\s*-?%}(.*?){%-?\s*endmacro\s*-?%}", re.DOTALL)
+MATERIALIZATION = re.compile(r"{%-?\s*materialization\s.*?{%-?\s*endmaterialization\s*-?%}", re.DOTALL)
+# dbt's own macros that the package overrides by dispatch, and a format's spelling of a statement
+DISPATCHED = re.compile(r"^(default|spark|delta|iceberg|hudi)__")
+
+
+def macros(path: Path) -> list[tuple[str, str, str]]:
+    return [match.groups() for match in MACRO.finditer(path.read_text())]  # type: ignore[misc]
+
+
+def documented() -> dict[str, dict[str, object]]:
+    files = (ROOT / "macros").rglob("*.yml")
+    return {macro["name"]: macro for file in files for macro in yaml.safe_load(file.read_text())["macros"]}
+
+
+def public_macros() -> list[tuple[Path, str, str]]:
+    found = [(path, name, arguments) for path in MACRO_FILES for name, arguments, _ in macros(path)]
+    return [(p, n, a) for p, n, a in found if not n.startswith("_") and not DISPATCHED.match(n)]
+
+
+def test_the_version_is_the_same_wherever_it_stands() -> None:
+    version = dbt_cdc.__version__
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == version
+    assert yaml.safe_load((ROOT / "dbt_project.yml").read_text())["version"] == version
+    assert f"return('{version}')" in (ROOT / "macros/shared/_version.sql").read_text()
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None and newest[1] == version
+
+
+@pytest.mark.parametrize(("path", "name", "arguments"), public_macros(), ids=lambda v: str(getattr(v, "name", v)))
+def test_a_public_macro_has_a_file_of_its_name_and_typed_arguments(path: Path, name: str, arguments: str) -> None:
+    assert path.stem == name
+    entry = documented()[name]
+    assert entry["description"]
+    named = [argument.split("=")[0].strip() for argument in re.sub(r"\[.*?\]|\{.*?\}", "", arguments).split(",")]
+    stated = entry.get("arguments", [])
+    assert isinstance(stated, list)
+    assert [a["name"] for a in stated] == [n for n in named if n]
+    assert all(a["type"] and a["description"] for a in stated)
+
+
+@pytest.mark.parametrize("path", MACRO_FILES, ids=lambda path: path.name)
+def test_a_macro_file_stays_small(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= 150
+    for name, _, body in macros(path):
+        assert body.count("\n") <= 60, name
+    for materialization in MATERIALIZATION.findall(text):
+        assert materialization.count("\n") <= 100
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda path: path.name)
+def test_a_python_module_stays_small(path: Path) -> None:
+    assert path.read_text().count("\n") <= 400
+
+
+def test_the_reference_is_made_from_what_is_there() -> None:
+    made = runpy.run_path(str(ROOT / "docs/reference.py"))["reference"]()
+    assert (ROOT / "docs/reference.md").read_text() == made, "run: python docs/reference.py"

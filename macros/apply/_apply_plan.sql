@@ -6,7 +6,7 @@
       scd, batch, new, properties              1 or 2, this run's id, columns to add, what the ledger remembers -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set batch = adapter.get_columns_in_relation(relations.stage) -%}
-    {%- set known = adapter.get_columns_in_relation(relations.target) if state.ledger else [] -%}
+    {%- set known = dbt_cdc._apply_known(relations, state) -%}
     {%- set names = batch | map(attribute='name') | list -%}
     {%- set faults, types = [], {} -%}
     {%- for column in batch -%}{%- do types.update({column.name: column.dtype}) -%}{%- endfor -%}
@@ -33,6 +33,21 @@
         {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.ledger)) -%}
     {%- endif -%}
     {%- do return(plan) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_known(relations, state) -%}
+    {#- The columns of the table as it is, or, where it has to be built from the ledger, as it was created. -#}
+    {%- if not state.ledger -%}{%- do return([]) -%}{%- endif -%}
+    {%- if not state.rebuild -%}{%- do return(adapter.get_columns_in_relation(relations.target)) -%}{%- endif -%}
+    {%- set recorded, known = {}, [] -%}
+    {%- for column in adapter.get_columns_in_relation(relations.ledger) if not column.name.startswith('_dbt_cdc_') -%}
+        {%- do recorded.update({column.name: column}) -%}
+    {%- endfor -%}
+    {%- for name in fromjson(state.ledger['dbt_cdc.columns']) + recorded.keys() | list -%}
+        {%- if name in recorded -%}{%- do known.append(recorded.pop(name)) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(known) -%}
 {%- endmacro -%}
 
 

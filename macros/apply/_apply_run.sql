@@ -93,7 +93,7 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
     {%- if state.replace and state.stale is not none and dbt_cdc._format_of(state.stale) != plan.format -%}
         {%- do adapter.drop_relation(state.stale) -%}
     {%- endif -%}
-    {%- set properties = {'dbt_cdc.generation': plan.batch} -%}
+    {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(plan, 'purged', plan.batch) -%}
     {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.ledger, query, properties=properties)) -%}

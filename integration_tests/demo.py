@@ -137,7 +137,7 @@ def employees(shop: Shop) -> None:
     shop.show(
         "Change log of employees: what each run changed",
         """
-        select version, op, coalesce(after.name, before.name) as name, before.role as role_before, after.role as role_after
+        select version, op, coalesce(after.name, before.name) as name, before.role as was, after.role as became
         from {schema}.employees__changes order by cast(version as bigint), name
         """,
     )
@@ -155,7 +155,8 @@ def orders(shop: Shop) -> None:
     shop.show(
         "Rows that arrived and rows that were made from them",
         """
-        select (select count(*) from {schema}.orders) as orders, (select count(*) from {schema}.order_lines) as order_lines,
+        select (select count(*) from {schema}.orders) as orders,
+            (select count(*) from {schema}.order_lines) as order_lines,
             (select count(*) from {schema}.order_points) as order_points
         """,
     )

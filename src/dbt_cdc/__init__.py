@@ -18,6 +18,7 @@ _PUBLIC: dict[str, str] = {
     "hash_diff": "dbt_cdc._hash_diff",
     "ref_changes": "dbt_cdc.edges",
     "synthetic": "dbt_cdc.synthetic",
+    "table_changes": "dbt_cdc.changes",
 }
 
 __all__ = ["__version__", *_PUBLIC]

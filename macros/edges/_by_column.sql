@@ -2,8 +2,8 @@
     bound becomes the next watermark, so a row that lands while the model runs lies beyond it and is read next time.
     Rows without a stamp have no place in that order: every run reads them, so that none is lost. -#}
 
-{%- macro _read_by_column(relation, column) -%}
-    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column', 'column': column} -%}
+{%- macro _read_by_column(relation, column, unique_key) -%}
+    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column', 'asked': ['column', column]} -%}
     {%- set columns = adapter.get_columns_in_relation(relation) -%}
     {%- set stamp = dbt_cdc._column_named(columns, column) -%}
     {%- if columns and stamp is none -%}
@@ -13,6 +13,10 @@
     {%- if stamp is none -%}
         {%- do edge.update({'by': 'all', 'sql': 'select * from ' ~ relation}) -%}
         {%- do return(edge) -%}
+    {%- endif -%}
+    {%- if not modules.re.match('(timestamp|date|string|(var)?char|(tiny|small|big)?int|float|double|decimal)', stamp.dtype) -%}
+        {%- do dbt_cdc._raise_faults(["column " ~ stamp.name ~ " of " ~ edge.source ~ " is of type " ~ stamp.dtype
+            ~ ", which can't be a watermark: ref_changes needs a timestamp, date, number or string"]) -%}
     {%- endif -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
     {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) -%}
@@ -27,6 +31,7 @@
 
 {%- macro _column_named(columns, name) -%}
     {%- for column in columns if column.name | lower == name | lower -%}{%- do return(column) -%}{%- endfor -%}
+    {%- do return(none) -%}
 {%- endmacro -%}
 
 

@@ -17,9 +17,9 @@
                              ~ dbt_cdc._suggestion(by, ways)) -%}
     {%- endif -%}
     {%- set seen = dbt_cdc._remembered_edge(relation) -%}
-    {%- if seen and not seen.part and (seen.by != by or (by == 'column' and seen.asked_column != column)) -%}
-        {%- do faults.append("ref_changes reads " ~ dbt_cdc._edge_name(relation) ~ " in two ways, by " ~ seen.by
-                             ~ " and by " ~ by ~ ": there is one watermark for each upstream, choose one way") -%}
+    {%- if seen and not seen.part and seen.asked != [by, column] -%}
+        {%- do faults.append("ref_changes reads " ~ dbt_cdc._edge_name(relation) ~ " in two ways, by " ~ (seen.asked | join(' '))
+                             ~ " and by " ~ by ~ " " ~ column ~ ": there is one watermark for each upstream, choose one way") -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
 {%- endmacro -%}
@@ -52,7 +52,11 @@
 
 
 {%- macro _starts_anew() -%}
-    {#- Whether this run builds the model from nothing, decided as its materialization decides it. -#}
-    {%- if model.config.materialized == 'incremental' -%}{%- do return(not is_incremental()) -%}{%- endif -%}
-    {%- do return(should_full_refresh() or dbt_cdc._load_relation(this) is none) -%}
+    {#- Whether this run builds the model from nothing, decided as its materialization decides it. (Not by dbt's
+        is_incremental: that needs the context of a model, which there is none of while a Python model runs.) -#}
+    {%- set full_refresh = model.config.get('full_refresh') -%}
+    {%- if (flags.FULL_REFRESH if full_refresh is none else full_refresh) -%}{%- do return(true) -%}{%- endif -%}
+    {%- set incremental = model.config.materialized == 'incremental' -%}
+    {%- set existing = load_relation(this) if incremental else dbt_cdc._load_relation(this) -%}
+    {%- do return(existing is none or existing.is_view) -%}
 {%- endmacro -%}

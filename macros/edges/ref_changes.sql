@@ -1,4 +1,5 @@
-{%- macro ref_changes(upstream, model_name=none, v=none, version=none, by=none, column=none) -%}
+{%- macro ref_changes(upstream, model_name=none, v=none, version=none, by=none, column=none,
+                    unique_key=none) -%}
     {#- The rows of `upstream` that this model has not processed yet, as a subquery for a `from` clause. -#}
     {%- set relation = dbt_cdc._upstream_relation(upstream, model_name, v or version) -%}
     {%- if not execute -%}
@@ -6,14 +7,34 @@
         {%- do config(post_hook='{{ dbt_cdc._move_watermarks() }}') -%}
         {%- do return('(select * from ' ~ relation ~ ')') -%}
     {%- endif -%}
-    {%- set by = by or dbt_cdc._given_options(dbt_cdc._reader_options())['ref_changes_by'] -%}
+    {%- do return(dbt_cdc._ref_changes(relation, by, column, unique_key)) -%}
+{%- endmacro -%}
+
+
+{%- macro _ref_changes(relation, by, column, unique_key) -%}
+    {%- set options = dbt_cdc._given_options(dbt_cdc._reader_options()) -%}
+    {%- set by = by or options['ref_changes_by'] -%}
+    {%- set column = column or options['ref_changes_column'] -%}
     {%- if model.resource_type == 'unit_test' -%}
         {#- A unit test gives the rows itself: all of them are new. -#}
-        {%- do return('(select *' ~ (", 'i' as _op" if by == 'version' else '') ~ ' from ' ~ relation ~ ')') -%}
+        {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
-    {%- set column = column or dbt_cdc._given_options(dbt_cdc._reader_options())['ref_changes_column'] -%}
     {%- do dbt_cdc._check_reader(relation, by, column) -%}
-    {%- do return(dbt_cdc._changed_rows(relation, by, column)) -%}
+    {%- if dbt_cdc._reads_a_part() -%}
+        {%- do dbt_cdc._recorded_edges() -%}
+        {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
+        {%- do return(dbt_cdc._all_rows(relation, by)) -%}
+    {%- endif -%}
+    {#- An edge is read once in a compilation, however often the model names it: all its readers see the same rows. -#}
+    {%- set read = {'version': dbt_cdc._read_by_version, 'column': dbt_cdc._read_by_column}[by] -%}
+    {%- set edge = dbt_cdc._remembered_edge(relation) or read(relation, column, unique_key) -%}
+    {%- do dbt_cdc._remember_edge(edge) -%}
+    {%- do return('(' ~ edge.sql ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _all_rows(relation, by) -%}
+    {%- do return('(select *' ~ (", 'i' as _op" if by == 'version' else '') ~ ' from ' ~ relation ~ ')') -%}
 {%- endmacro -%}
 
 
@@ -22,19 +43,6 @@
     {%- if upstream is not string -%}{%- do return(upstream) -%}{%- endif -%}
     {%- set names = [upstream, model_name] if model_name else [upstream] -%}
     {%- do return(ref(*names, v=version) if version else ref(*names)) -%}
-{%- endmacro -%}
-
-
-{%- macro _changed_rows(relation, by, column) -%}
-    {#- One edge is read once in a compilation, however often the model names it: all its readers see the same rows. -#}
-    {%- if dbt_cdc._reads_a_part() -%}
-        {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
-        {%- do return('(select *' ~ (", 'i' as _op" if by == 'version' else '') ~ ' from ' ~ relation ~ ')') -%}
-    {%- endif -%}
-    {%- set read = {'version': dbt_cdc._read_by_version, 'column': dbt_cdc._read_by_column}[by] -%}
-    {%- set edge = dbt_cdc._remembered_edge(relation) or read(relation, column) -%}
-    {%- do dbt_cdc._remember_edge(edge) -%}
-    {%- do return('(' ~ edge.sql ~ ')') -%}
 {%- endmacro -%}
 
 

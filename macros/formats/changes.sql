@@ -27,12 +27,14 @@
     {%- endif -%}
     {%- set options = ["`end-snapshot-id` = '" ~ commits[end].version ~ "'"] -%}
     {%- if begin >= 0 -%}{%- do options.append("`start-snapshot-id` = '" ~ commits[begin].version ~ "'") -%}{%- endif -%}
+    {#- Iceberg numbers the commits of the scan from 0 and leaves out those that only rewrite files. A join with its
+        table of snapshots would say the same, but a changelog scan takes part in no join (no statistics). -#}
+    {%- set moments = scope | rejectattr('operation', 'equalto', 'replace') | map(attribute='micros') -%}
     select
-        {{ dbt_cdc._image(table.columns, none, 'changed') }} as image,
-        changed._change_type in ('INSERT', 'UPDATE_AFTER') as is_after,
-        cast(changed._change_ordinal as bigint) as position,
-        cast(changed._commit_snapshot_id as string) as version,
-        snapshot.committed_at as ts
-    from {{ table.relation }}.changes with ({{ options | join(', ') }}) as changed
-    inner join {{ table.relation }}.snapshots as snapshot on changed._commit_snapshot_id = snapshot.snapshot_id
+        {{ dbt_cdc._image(table.columns) }} as image,
+        _change_type in ('INSERT', 'UPDATE_AFTER') as is_after,
+        cast(_change_ordinal as bigint) as position,
+        cast(_commit_snapshot_id as string) as version,
+        timestamp_micros(array({{ moments | join(', ') }})[_change_ordinal]) as ts
+    from {{ table.relation }}.changes with ({{ options | join(', ') }})
 {%- endmacro -%}

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.support.project import Project
-from tests.support.spark import ROOT
 
 from dbt_cdc import synthetic
 from dbt_cdc.synthetic.__main__ import main
+from tests.support.project import Project
+from tests.support.spark import ROOT
 
 SIZES: dict[str, Any] = {
     "no_init_recs": 20,

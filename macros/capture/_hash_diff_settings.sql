@@ -15,16 +15,24 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_settings() -%}
+{%- macro _hash_diff_settings(existing) -%}
     {%- set spec = dbt_cdc._hash_diff_options() -%}
     {%- do spec.update(dbt_cdc._common_options()) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
     {%- set given = given if given is mapping else {} -%}
-    {%- set keys = dbt_cdc._hash_diff_names(config.get('unique_key')) + dbt_cdc._hash_diff_names(given.get('unique_key')) -%}
+    {%- set keys = dbt_cdc._hash_diff_names(config.get('unique_key')) -%}
+    {%- set keys = keys + dbt_cdc._hash_diff_names(given.get('unique_key')) -%}
     {%- set ignored = dbt_cdc._hash_diff_names(given.get('ignore_columns')) + columns.ignore -%}
     {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
     {%- set keys = (keys + columns.key) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored, given.get('effective_date')) -%}
+    {%- if existing is not none and not existing.is_view and not should_full_refresh() -%}
+        {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
+            ~ "Give the model another name, or replace it with --full-refresh") -%}
+    {%- endif -%}
+    {%- if given.get('change_log') is not none and '_keep_change_log' not in context['dbt_cdc'] -%}
+        {%- do faults.append("option 'change_log' is not to be had for hash_diff in this version") -%}
+    {%- endif -%}
     {%- set options = dbt_cdc._check_options(spec, faults) -%}
     {%- set format = config.get('file_format', 'delta') -%}
     {%- do return({
@@ -99,7 +107,7 @@
             ~ "' (the history keeps every column that it ever had)") -%}
     {%- endif -%}
     {%- set format = config.get('file_format', 'delta') -%}
-    {%- if 'dbt_cdc' in context and format ~ '__hash_diff_properties' not in context['dbt_cdc'] -%}
+    {%- if format ~ '__hash_diff_properties' not in context['dbt_cdc'] -%}
         {%- do faults.append("file_format must be delta or iceberg, got '" ~ format ~ "'") -%}
     {%- endif -%}
     {%- do return(faults) -%}
@@ -113,12 +121,4 @@
 
 {%- macro _hash_diff_name(suffix) -%}
     {%- do return(dbt_cdc._quote(this.schema) ~ '.' ~ dbt_cdc._quote(this.identifier ~ suffix)) -%}
-{%- endmacro -%}
-
-
-{%- macro _hash_diff_docs(base, history) -%}
-    {#- Column comments of the two tables; the view has its own from the statement that makes it. -#}
-    {%- for relation in [base, history] if config.persist_column_docs() or config.persist_relation_docs() -%}
-        {%- do persist_docs(relation, model) -%}
-    {%- endfor -%}
 {%- endmacro -%}

@@ -1,12 +1,15 @@
 {%- materialization hash_diff, adapter='spark', supported_languages=['python'] -%}
-    {%- set settings = dbt_cdc._hash_diff_settings() -%}
     {%- set existing = dbt_cdc._load_relation(this) -%}
-    {%- if existing is not none and not existing.is_view -%}
-        {%- do adapter.drop_relation(existing) -%}
-    {%- endif -%}
+    {%- set settings = dbt_cdc._hash_diff_settings(existing) -%}
+    {%- set full_refresh = should_full_refresh() -%}
+    {%- set keeps_log = dbt_cdc._meta().get('change_log') is not none -%}
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- if keeps_log -%}{%- do dbt_cdc._keep_change_log(this) -%}{%- endif -%}
+    {%- if existing is not none and not existing.is_view -%}
+        {%- do adapter.drop_relation(existing) -%}
+    {%- endif -%}
     {%- call statement('main', language='python') -%}
 {{ compiled_code }}
 
@@ -15,13 +18,15 @@ import dbt_cdc._hash_diff_load
 
 dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark, {{ settings | tojson | tojson }})
     {%- endcall -%}
+    {%- if keeps_log -%}{%- do dbt_cdc._keep_change_log(this, restart=full_refresh) -%}{%- endif -%}
 
-    {%- set view = this.incorporate(type='view') -%}
-    {%- set history = dbt_cdc._companion(this, 'history') -%}
+    {%- set view, history = this.incorporate(type='view'), dbt_cdc._companion(this, 'history') -%}
     {%- for relation in [view, history] -%}
-        {%- do apply_grants(relation, config.get('grants'), should_revoke(existing, full_refresh_mode=True)) -%}
+        {%- do apply_grants(relation, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- endfor -%}
-    {%- do dbt_cdc._hash_diff_docs(dbt_cdc._companion(this, 'base'), history) -%}
+    {%- for relation in [dbt_cdc._companion(this, 'base'), history] -%}
+        {%- do persist_docs(relation, model) -%}
+    {%- endfor -%}
 
     {{ run_hooks(post_hooks) }}
 

@@ -147,11 +147,17 @@ def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark
         f"select keyhash as marked_key from {settings.base} "
         f"where keyhash <> '' and {SUPPLIED} >= {date} and eff_start_date < {date}"
     )
-    now = compared.where("keyhash is not null").selectExpr("keyhash as now_key")
+    now = compared.selectExpr("coalesce(keyhash, old_keyhash) as now_key")
     columns = [
-        "'seen'", "marked_key", "cast(null as string)",
+        "'seen'",
+        "marked_key",
+        "cast(null as string)",
         *[f"cast(null as {column.type})" for column in layout.columns],
-        "cast(null as string)", "cast(null as date)", "cast(null as date)", "cast(null as string)", "0L",
+        "cast(null as string)",
+        "cast(null as date)",
+        "cast(null as date)",
+        "cast(null as string)",
+        "0L",
     ]
     left = marked.join(now, on=marked["marked_key"] == now["now_key"], how="left_anti")
     return left.selectExpr(*[f"{c} as {quote(n)}" for c, n in zip(columns, own.columns, strict=True)])

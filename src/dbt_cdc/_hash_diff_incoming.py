@@ -29,7 +29,7 @@ def stage(frame: Any, layout: Layout, settings: Settings) -> Any:
 
 
 def rejected(frame: Any, layout: Layout, settings: Settings) -> Any:
-    """The rows that do not cast: eff_start_date, keyhash, fault, and the row as it came (JSON, not what is sensitive)."""
+    """The rows that do not cast: eff_start_date, keyhash, fault, and the row as JSON without what is sensitive."""
     given = [column for column in layout.columns if column.source and not column.sensitive]
     raw = ", ".join(f"{literal(column.name)}, {quote(column.source or '')}" for column in given)
     keys = [column.struct_field for column in layout.of("key")]

@@ -244,8 +244,7 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, added: li
             current = json.dumps([part for part in json.loads(current) if part not in new], ensure_ascii=False)
         if before != current:
             faults.append(
-                f"{label} is {current}, the table was made with {before}. "
-                "Set it back, or rebuild with --full-refresh"
+                f"{label} is {current}, the table was made with {before}. Set it back, or rebuild with --full-refresh"
             )
     missing = [column.name for column in layout.columns if column.source is None]
     if settings.on_schema_change == "fail" and (added or missing):

@@ -10,6 +10,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc import _hash_diff_compare as comparison
+from dbt_cdc._frames import to_spark
 from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, key_text, rejected, stage
 from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables, raise_other_run
@@ -22,14 +23,7 @@ _log = AdapterLogger("dbt_cdc")
 
 def run(model: Callable[[Any, Any], Any], dbt: Any, spark: Any, settings: str) -> Outcome:
     """Run the model and load what it returns; `settings` is the JSON text of Settings."""
-    return Load(spark, Settings(**json.loads(settings))).run(_frame(model(dbt, spark), spark))
-
-
-def _frame(result: Any, spark: Any) -> Any:
-    """The model's result as a Spark DataFrame (pandas and pandas-on-Spark frames are converted)."""
-    if hasattr(result, "to_spark"):
-        return result.to_spark()
-    return result if hasattr(result, "selectExpr") else spark.createDataFrame(result)
+    return Load(spark, Settings(**json.loads(settings))).run(to_spark(model(dbt, spark), spark))
 
 
 class Load:
@@ -51,11 +45,11 @@ class Load:
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
         try:
-            counts = self._first(frame, layout) if first else self._next(frame, layout, stored, marker)
+            counts = self._next(frame, layout, stored, marker) if stored and marker else self._first(frame, layout)
         finally:
             for held in self.held:
                 held.unpersist()
-        self.tables.sync_history()
+        self.tables.sync_history(Marker(self.id, self.settings.effective_date))
         listed = ", ".join(f"{counts[name]} {name}" for name in OPERATIONS)
         return Outcome(
             message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {listed}",
@@ -194,7 +188,7 @@ class Load:
 
     def _next(self, frame: Any, layout: Layout, stored: Stored, marker: Marker) -> dict[str, int]:
         settings, delta = self.settings, self.settings.extract_type == "delta"
-        self.tables.sync_history()
+        self.tables.sync_history(marker)
         staged = stage(frame, layout, settings)
         again = settings.effective_date <= marker.effective_date
         supplied = 0
@@ -210,6 +204,7 @@ class Load:
             before = comparison.only_supplied(before, staged, supplied)
         compared = comparison.compare(staged, before, settings)
         if again:
+            compared = self._hold(compared)
             rows = comparison.restored(compared, touched, layout, settings, self.spark)
         else:
             rows = comparison.changes(compared, layout, settings)

@@ -105,21 +105,19 @@ class Tables:
         if marker is None or marker.load != load:
             raise_other_run(self.settings)
 
-    def sync_history(self) -> None:
+    def sync_history(self, marker: Marker | None) -> None:
         """Bring the history to the base table's last load, unless it is there already."""
-        marker = self.marker()
         while marker is not None:
             first = self.properties(self.settings.base).get(FIRST_LOAD, "")
             exists = self.spark.catalog.tableExists(self.settings.history)
             have = self.properties(self.settings.history) if exists else {}
             rebuild = have.get(FIRST_LOAD) != first
-            if rebuild or have.get(HISTORY_LOAD) != marker.load:
-                self._write_history(first, rebuild)
+            if not rebuild and have.get(HISTORY_LOAD) == marker.load:
+                return
+            self._write_history(first, rebuild)
             # another run may have moved on meanwhile: then its load is the one to hold
             after = self.marker()
-            if after == marker:
-                return
-            marker = after
+            marker = None if after == marker else after
 
     def _write_history(self, first: str, rebuild: bool) -> None:
         """The rows of the base table's last load, read from one version of it, become that date's partition."""

@@ -24,15 +24,11 @@ def prepare(project: Project, yaml: str = YAML) -> None:
     project.write({"models/t.py": MODEL.replace("{schema}", project.schema), "models/t.yml": yaml})
 
 
-def load(project: Project, day: str, values: str, extract: str = "full", schema: str = "id int, v string") -> Any:
+def load(project: Project, day: str, values: str, extract: str = "full") -> Any:
     """Make `incoming` from a VALUES list, run the model, give what it reported."""
-    rows = f"select * from values {values}" if values else "select null, null where false"
-    names = [part.split()[0] for part in schema.split(", ")]
-    kinds = [part.split()[1] for part in schema.split(", ")]
-    cast = ", ".join(f"cast(col{i} as {k}) as `{n}`" for i, (n, k) in enumerate(zip(names, kinds, strict=True), 1))
-    rows = rows if values else "select " + ", ".join(f"null as col{i}" for i in range(1, len(names) + 1)) + " where false"
-    project.sql(f"create or replace temporary view incoming_rows as select {cast} from ({rows})")
-    project.sql(f"create or replace table {{schema}}.incoming using {project.file_format} as select * from incoming_rows")
+    rows = f"select col1, col2 from values {values}" if values else "select null as col1, null as col2 where false"
+    table = f"create or replace table {{schema}}.incoming using {project.file_format}"
+    project.sql(f"{table} as select cast(col1 as int) as id, cast(col2 as string) as v from ({rows})")
     project.dbt("run", "--vars", f"{{day: '{day}', extract: {extract}}}")
     return project.run_results()["t"]["adapter_response"]
 

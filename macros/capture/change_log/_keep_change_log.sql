@@ -49,7 +49,7 @@ create or replace table {{ log }}
 using {{ table.format }}
 tblproperties ({{ pairs | join(', ') }})
 as
-{{ dbt_cdc._log_rows(table, mode, images) }}
+{{ dbt_cdc._change_log_rows(table, mode, images) }}
     {%- endcall -%}
     {%- do apply_grants(log, config.get('grants'), should_revoke(true, full_refresh_mode=true)) -%}
 {%- endmacro -%}
@@ -70,7 +70,7 @@ as
     {%- call statement('change_log', auto_begin=false) -%}
 merge into {{ log.relation }} as logged
 using (
-{{ dbt_cdc._log_rows(table, log.mode, images, fields) }}
+{{ dbt_cdc._change_log_rows(table, log.mode, images, fields) }}
 ) as found
 on logged.version in ({{ literals | join(', ') }}) and logged.version = found.version and logged.key <=> found.key
 when not matched then insert ({{ names | join(', ') }}) values (found.{{ names | join(', found.') }})
@@ -78,7 +78,7 @@ when not matched then insert ({{ names | join(', ') }}) values (found.{{ names |
 {%- endmacro -%}
 
 
-{%- macro _log_rows(table, mode, images, fields=none) -%}
+{%- macro _change_log_rows(table, mode, images, fields=none) -%}
     {#- Rows of the log out of images; `fields`: names of the log's image fields in order, where they differ. -#}
     {%- set names = {'key_op': [], 'data_before': ['before'], 'data_before_after': ['before', 'after']}[mode] -%}
     {%- set key = [] -%}

@@ -83,15 +83,11 @@ AT = "timestamp '2024-01-01 00:00:00'"
 
 def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(project: Project) -> None:
     event = "insert into {schema}.events values (%s, timestamp '2024-01-01 00:00:%s', %s)"
-    project.sql(
-        f"create table {{schema}}.events (id int, cdc_datetime_updated timestamp, `Größe` int) using {project.file_format}"
-    )
+    project.sql(f"create table {{schema}}.events (id int, cdc_datetime_updated timestamp, `Größe` int) using {project.file_format}")
     project.sql(event % (1, "01", 1))
     project.sql(event % (2, "02", 2))
     project.sql("insert into {schema}.events values (3, null, null)")
-    project.sql(
-        f"create table {{schema}}.arrivals (id int, cdc_datetime_updated timestamp) using {project.file_format}"
-    )
+    project.sql(f"create table {{schema}}.arrivals (id int, cdc_datetime_updated timestamp) using {project.file_format}")
     arrival = "insert into {schema}.arrivals values (%s, timestamp '2024-01-01 00:00:%s')"
     project.sql(arrival % (1, "01"))
     breaks = "{{ exceptions.raise_compiler_error('broken') if var('run') == 2 }}"
@@ -107,12 +103,16 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
             "models/through_a_view.sql": read_by("'seen'"),
             "models/without_stamp.sql": read_by(f"{EVENTS}, column='loaded'"),
             # a row lands after the model has pinned what it reads and before it writes
-            "models/busy.sql": read_by("source('raw', 'arrivals')", before='{{ config(pre_hook="' + lands + '") }}'),
+            "models/busy.sql": read_by(
+                "source('raw', 'arrivals')", before='{{ config(pre_hook="' + lands + '") }}'
+            ),
             # a run that breaks before the write, and one that breaks between write and watermark
             "models/broken.sql": read_by(
                 EVENTS, select="id, if({{ var('run') }} = 2, raise_error('broken'), 0) as zero"
             ),
-            "models/unmoved.sql": read_by(EVENTS, before='{{ config(post_hook="' + breaks + '") }}'),
+            "models/unmoved.sql": read_by(
+                EVENTS, before="{{ config(post_hook=\"" + breaks + "\") }}"
+            ),
         }
     )
 
@@ -207,7 +207,7 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
     for model, problem in {
         "as_table": "ref_changes works in incremental models only, got 'table', which keeps nothing between runs",
         "as_view": "got 'view'",
-        "behind": "model.consumer.inline can't run, nothing was written:",
+        "behind": "compilation error in referenced ephemeral model model.consumer.inline",
         "appends": "ref_changes needs incremental_strategy 'merge', got 'append'",
         "misspelt": "ref_changes: by must be one of column, version, got \"versoin\", did you mean 'version'?",
         "unsortable": "column m of schema.orders is of type map<string,int>",
@@ -216,9 +216,82 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
     }.items():
         message = said.split(f"\n{model}: ")[1].split("\nmodel.")[0]
         assert problem in message, message
-    assert (
-        "ref_changes needs a unique_key" in said
-        and "unknown option 'ref_changes_bye', did you mean 'ref_changes_by'?" in said
-    )
+    assert "ref_changes needs a unique_key" in said and "unknown option 'ref_changes_bye', did you mean 'ref_changes_by'?" in said
+    assert "dbt_cdc: model.consumer.inline can't run, nothing was written:" in project.log()
     assert project.tables() == {"orders", "cdc_metadata"}
     assert edges(project) == []
+
+
+def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: Project) -> None:
+    project.sql(f"create table {{schema}}.orders (id int, amount int, cdc_datetime_updated timestamp) using {project.file_format}")
+    first, second = datetime(2024, 1, 1), datetime(2024, 1, 2)
+    row = "insert into {schema}.orders values (%s, %s, timestamp '2024-01-0%s')"
+    project.sql(row % (1, 10, 1))
+    project.sql(row % (2, 20, 1))
+    python = """
+        import dbt_cdc
+
+        def model(dbt, spark):
+            dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+            run = dbt.config.get("run")
+            changes = dbt_cdc.ref_changes(dbt, spark, %s)
+            %s
+            return changes.selectExpr("*", f"{run} as run")
+    """
+    project.write(
+        {
+            "models/models.yml": f"""
+                sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]
+                models:
+                  - name: python_changes
+                    config: {{run: "{{{{ var('run') }}}}", meta: {{dbt_cdc: {{ref_changes_by: version}}}}}}
+                  - name: python_rows
+                    config: {{run: "{{{{ var('run') }}}}"}}
+                  - name: python_second
+                    config: {{run: "{{{{ var('run') }}}}"}}
+            """,
+            "models/changes.sql": read_by("source('raw', 'orders'), by='version'"),
+            "models/python_changes.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
+            "models/python_rows.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
+            "models/python_second.py": python % ("'python_rows'", "dbt.ref('python_rows'); changes = changes.drop('run')"),
+        }
+    )
+
+    def run(number: int, *arguments: str) -> None:
+        project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
+
+    run(1)
+    both = [(1, 10, first, "i", 1), (2, 20, first, "i", 1)]
+    assert project.rows("select * from {schema}.changes order by id") == both
+    assert project.rows("select * from {schema}.python_changes order by id") == both
+    assert [name for name, _ in project.columns("python_changes")] == ["id", "amount", "cdc_datetime_updated", "_op", "run"]
+    assert project.rows("select id, run from {schema}.python_rows order by id") == [(1, 1), (2, 1)]
+
+    project.sql("update {schema}.orders set amount = 11 where id = 1")
+    project.sql("delete from {schema}.orders where id = 2")
+    project.sql(row % (3, 30, 1))  # late: stamped at the watermark
+    project.sql(row % (4, 40, 2))
+    project.sql("update {schema}.orders set amount = 41 where id = 4")
+    project.sql(row % (5, 50, 2))
+    project.sql("delete from {schema}.orders where id = 5")
+    run(2)
+    after = [(1, 11, first, "u", 2), (2, 20, first, "d", 2), (3, 30, first, "i", 2), (4, 41, second, "i", 2)]
+    assert project.rows("select * from {schema}.changes order by id") == after
+    assert project.rows("select * from {schema}.python_changes order by id") == after
+    rows = [(1, 10, 1), (2, 20, 1), (4, 41, 2)]
+    assert project.rows("select id, amount, run from {schema}.python_rows order by id") == rows
+    assert project.rows("select id, amount, run from {schema}.python_second order by id") == rows
+    moves = edges(project)
+    assert [(s, d) for s, d, _ in moves] == [
+        *[("orders", name) for name in ["changes", "changes", "python_changes", "python_changes"]],
+        *[("orders", "python_rows")] * 2,
+        *[("python_rows", "python_second")] * 2,
+    ]
+    assert [w for _, d, w in moves if d == "python_second"] == [first, second]
+
+    run(3)  # nothing new
+    run(4, "--empty")
+    assert project.rows("select * from {schema}.changes order by id") == after
+    assert project.rows("select * from {schema}.python_changes order by id") == after
+    assert project.rows("select id, amount, run from {schema}.python_second order by id") == rows
+    assert edges(project) == moves

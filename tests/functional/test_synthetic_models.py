@@ -38,7 +38,7 @@ DIFFERENCE = """
 def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project) -> None:
     project.dbt("run")
     assert project.tables() == set()
-    enabled = {"dbt_cdc": {"+enabled": True}}
+    enabled = {"dbt_cdc": {"synthetic": {"+enabled": True}}}
     project.configure(models=enabled, vars={"dbt_cdc": {"synthetic": SIZES}})
     project.dbt("run")
     assert project.tables() == {"synthetic_initial", "synthetic_incremental"}
@@ -53,12 +53,12 @@ def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project)
 
 def test_shipped_models_name_every_fault_of_the_var_and_leave_the_schema_empty(project: Project) -> None:
     wrong = {"no_init_rec": 20, "no_keys": 1}
-    project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
+    project.configure(models={"dbt_cdc": {"synthetic": {"+enabled": True}}}, vars={"dbt_cdc": {"synthetic": wrong}})
     message = project.error("run", "--select", "synthetic_initial")
     assert "unknown option 'no_init_rec', did you mean 'no_init_recs'?" in message
     assert "option 'no_init_recs' is required" in message
     assert "option 'no_nonkeys' is required" in message
-    project.configure(models={"dbt_cdc": {"+enabled": True}})
+    project.configure(models={"dbt_cdc": {"synthetic": {"+enabled": True}}})
     assert "the var dbt_cdc needs a mapping `synthetic`, got None" in project.error("run")
     assert project.tables() == set()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -295,3 +296,24 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     assert project.rows("select * from {schema}.python_changes order by id") == after
     assert project.rows("select id, amount, run from {schema}.python_second order by id") == rows
     assert edges(project) == moves
+
+    project.sql(row % (6, 60, 3))
+    project.dbt("run-operation", "cdc_summary")
+    version = project.rows(
+        "select watermark from {schema}.cdc_metadata where tracked_by = 'version' order by sequence desc limit 1"
+    )[0][0]
+    schema = project.schema
+    printed = re.split("source +destination", project.log())[-1].replace(f"{schema}.", "").splitlines()[2:6]
+    lines = [[cell.strip() for cell in line.split("  ") if cell] for line in printed]
+    assert lines == [
+        ["orders", "changes", "by version", version, "1", lines[0][-1]],
+        ["orders", "python_changes", "by version", version, "1", lines[1][-1]],
+        ["orders", "python_rows", "by cdc_datetime_updated", "2024-01-02 00:00:00", "1", "1 d 00:00:00"],
+        ["python_rows", "python_second", "by cdc_datetime_updated", "2024-01-02 00:00:00", "0", "00:00:00"],
+    ]
+
+    edge = f"{{source: {schema}.orders, destination: {schema}.%s}}"
+    assert "did you mean" in project.error("run-operation", "reset_watermarks", "--args", edge % "python_row")
+    project.dbt("run-operation", "reset_watermarks", "--args", edge % "python_rows")
+    run(5)
+    assert project.rows("select id, run from {schema}.python_rows order by id") == [(1, 5), (2, 1), (3, 5), (4, 5), (6, 5)]

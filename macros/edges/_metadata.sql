@@ -19,20 +19,30 @@
 
 {%- macro _create_metadata() -%}
     {#- Before any thread writes, and only where a selected node reads by ref_changes. -#}
-    {%- set readers = dbt_cdc._selected_readers() -%}
-    {%- if readers and flags.WHICH in ['run', 'build'] and not flags.EMPTY -%}
+    {%- set formats = dbt_cdc._formats_of_readers() -%}
+    {%- if formats and flags.WHICH in ['run', 'build'] and not flags.EMPTY -%}
         {%- set relation = dbt_cdc._metadata_relation() -%}
-        {%- do run_query('create schema if not exists ' ~ relation.without_identifier()) -%}
-        {%- set create = dbt_cdc._create_metadata_sql(relation, readers[0].config.get('file_format') or 'delta') -%}
-        {#- `if not exists` does not keep two runs from creating the same Delta table at once: the second fails. It may
-            do so while the first is not done yet, so that is tried again. -#}
-        {%- set is = namespace(there=false) -%}
-        {%- for _ in range(30) if not is.there -%}
-            {%- set is.there = adapter.get_columns_in_relation(relation) | length > 0 -%}
-            {%- if not is.there -%}{%- do run_query(dbt_cdc._whatever_comes_of(create)) -%}{%- endif -%}
-        {%- endfor -%}
-        {%- if not is.there -%}{%- do run_query(create) -%}{%- endif -%}
+        {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}
+            {%- do dbt_cdc._create_metadata_beside_others(relation, formats[0]) -%}
+        {%- else -%}
+            {%- set format = dbt_cdc._format_of(dbt_cdc._load_relation(relation)) -%}
+            {%- do dbt_cdc._for_format('compact_small_appends', format)(relation) -%}
+        {%- endif -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _create_metadata_beside_others(relation, format) -%}
+    {#- `if not exists` does not keep two runs from creating the same Delta table at once: the second fails, and may do
+        so while the first is not done yet. So it looks again, and tries again. -#}
+    {%- do run_query('create schema if not exists ' ~ relation.without_identifier()) -%}
+    {%- set create = dbt_cdc._create_metadata_sql(relation, format) -%}
+    {%- set is = namespace(there=false) -%}
+    {%- for _ in range(30) if not is.there -%}
+        {%- do run_query(dbt_cdc._whatever_comes_of(create)) -%}
+        {%- set is.there = adapter.get_columns_in_relation(relation) | length > 0 -%}
+    {%- endfor -%}
+    {%- if not is.there -%}{%- do run_query(create) -%}{%- endif -%}
 {%- endmacro -%}
 
 
@@ -51,18 +61,20 @@
 {%- endmacro -%}
 
 
-{%- macro _selected_readers() -%}
-    {#- SQL models carry the hook that ref_changes gave them when dbt parsed them; Python models name the function. -#}
-    {%- set readers = [] -%}
+{%- macro _formats_of_readers() -%}
+    {#- Formats of the selected models that read by ref_changes. SQL models carry the hook that it gave them when dbt
+        parsed them; Python models name the function. -#}
+    {%- set formats = [] -%}
     {%- for id in selected_resources if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}
         {%- set hooks = node.config.get('post-hook', []) | map(attribute='sql') | join(' ') -%}
-        {%- if 'dbt_cdc._move_watermarks()' in hooks
-               or (node.get('language') == 'python' and 'ref_changes(' in node.raw_code) -%}
-            {%- do readers.append(node) -%}
+        {%- set reads = 'dbt_cdc._move_watermarks()' in hooks
+                        or (node.get('language') == 'python' and 'ref_changes(' in node.raw_code) -%}
+        {%- if reads and node.config.get('file_format') in dbt_cdc._formats() -%}
+            {%- do formats.append(node.config.file_format) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do return(readers) -%}
+    {%- do return(formats) -%}
 {%- endmacro -%}
 
 

@@ -3,7 +3,7 @@
 python benchmarks/synthetic.py [--peer PATH] [--rows 1000000]
 
 PATH is synthetic-cdc-data-generator.py of github.com/avensolutions/synthetic-cdc-data-generator, or its folder. Both
-write two loads as CSV with 5 keys, 10 non-keys and 20/40/40 % deleted, updated, unchanged; whole processes are measured.
+write two loads as CSV with 5 keys, 10 non-keys and 20/40/40 % deleted, updated, unchanged; whole processes count.
 """
 
 from __future__ import annotations

@@ -127,3 +127,43 @@ def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_p
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("dbt_cdc.synthetic: incremental can't run, nothing was written:\n  - pct_del + ")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_runs_over_spark_connect_and_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dbt_cdc.synthetic", *COMMAND, "day1", "day2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "SPARK_REMOTE": "local[2]"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    expected = synthetic.incremental(spark, **SIZES).collect()
+    assert sorted(files(tmp_path / "day2")) == sorted([*row[:2], *map(java_text, row[2:])] for row in expected)
+
+
+def test_apply_changes_makes_of_a_feed_what_its_truth_says_in_batches_of_any_order(project: Project) -> None:
+    disorder = synthetic.Disorder(late=0.1, duplicates=0.1, out_of_order=0.2, deletes=0.2, hot=1)
+    feed = synthetic.change_feed(
+        project.spark, no_recs=30, no_events=300, no_keys=2, no_nonkeys=2, batches=3, seed=4, disorder=disorder
+    )
+    frames = {"events": feed.events, "state": feed.state, "history": feed.history}
+    for name, frame in frames.items():
+        frame.write.format(project.file_format).saveAsTable(f"{project.schema}.{name}")
+    options = {
+        "sequence_by": "sequence",
+        "apply_as_deletes": "op = 'D'",
+        "except_column_list": ["op", "sequence", "batch", "arrival"],
+    }
+    for kind in (1, 2):
+        meta = {"dbt_cdc": {**options, "stored_as_scd_type": kind}}
+        config = f"materialized='apply_changes', unique_key=['keycol1', 'keycol2'], meta={meta}"
+        query = "select * from {{ target.schema }}.events where batch in ({{ var('batches') }})"
+        project.write({f"models/kept_{kind}.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
+    for batches in ("3", "1, 2"):
+        project.dbt("run", "--vars", str({"batches": batches}))
+    columns = "keycol1, keycol2, nonkeycol1, nonkeycol2"
+    for kept, true in (
+        (f"select {columns} from {{schema}}.kept_1", f"select {columns} from {{schema}}.state"),
+        (
+            f"select {columns}, __START_AT, __END_AT from {{schema}}.kept_2",
+            f"select {columns}, start_at, end_at from {{schema}}.history",
+        ),
+    ):
+        assert sorted(map(str, project.rows(kept))) == sorted(map(str, project.rows(true))) != []

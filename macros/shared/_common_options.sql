@@ -3,5 +3,6 @@
     {%- do return({
         'change_log': {'type': 'string', 'values': ['key_op', 'data_before', 'data_before_after']},
         'ref_changes_by': {'type': 'string', 'values': ['column', 'version'], 'default': 'column'},
+        'ref_changes_column': {'type': 'string', 'default': 'cdc_datetime_updated'},
     }) -%}
 {%- endmacro -%}

@@ -7,17 +7,19 @@ dbt imports every top-level module named ``dbt_*`` when it starts. Importing thi
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbt_cdc import _adapter
 
-if TYPE_CHECKING:  # pragma: no cover
-    pass
-
 __version__ = "0.1.0"
 
-#: Public functions and the module that each of them lives in; imported when first used.
-_PUBLIC: dict[str, str] = {}
+#: Public functions and the module that each of them lives in (a module: itself); imported when first used.
+_PUBLIC: dict[str, str] = {
+    "hash_diff": "dbt_cdc._hash_diff",
+    "ref_changes": "dbt_cdc.edges",
+    "synthetic": "dbt_cdc.synthetic",
+    "table_changes": "dbt_cdc.changes",
+}
 
 __all__ = ["__version__", *_PUBLIC]
 
@@ -25,7 +27,8 @@ __all__ = ["__version__", *_PUBLIC]
 def __getattr__(name: str) -> Any:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'dbt_cdc' has no attribute {name!r}; it has: {', '.join(sorted(_PUBLIC))}")
-    return getattr(importlib.import_module(_PUBLIC[name]), name)
+    module = importlib.import_module(_PUBLIC[name])
+    return module if module.__name__ == f"dbt_cdc.{name}" else getattr(module, name)
 
 
 _adapter.register()

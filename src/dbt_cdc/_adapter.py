@@ -11,6 +11,7 @@ adapter module, so that a project on another adapter pays nothing.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -53,20 +54,22 @@ class _AfterImport(MetaPathFinder, Loader):
 
 def _patch(module: ModuleType) -> None:
     adapter = module.SparkAdapter
+    if getattr(adapter, "_dbt_cdc", False):
+        return
     stock_helpers = adapter.python_submission_helpers.fget
     stock_default = adapter.default_python_submission_method.fget
     stock_response = adapter.generate_python_submission_response
-    if getattr(adapter, "_dbt_cdc", False):
-        return
 
     def python_submission_helpers(self: Any) -> dict[str, Any]:
+        from dbt_cdc._source import Project
         from dbt_cdc._submission import SessionPythonJobHelper
 
-        return {SUBMISSION_METHOD: SessionPythonJobHelper, **stock_helpers(self)}
+        helper = partial(SessionPythonJobHelper, project=Project.of(self.config))
+        return {SUBMISSION_METHOD: helper, **stock_helpers(self)}
 
     def default_python_submission_method(self: Any) -> str:
-        session = self.config.credentials.method == "session"
-        return SUBMISSION_METHOD if session else str(stock_default(self))
+        ours = self.config.credentials.method == "session" and SUBMISSION_METHOD not in stock_helpers(self)
+        return SUBMISSION_METHOD if ours else str(stock_default(self))
 
     def generate_python_submission_response(self: Any, submission_result: Any) -> Any:
         from dbt_cdc._submission import Outcome
@@ -75,7 +78,14 @@ def _patch(module: ModuleType) -> None:
             return submission_result.response()
         return stock_response(self, submission_result)
 
+    def dbt_cdc_version(self: Any) -> str:
+        import dbt_cdc
+
+        return dbt_cdc.__version__
+
     adapter.python_submission_helpers = property(python_submission_helpers)
     adapter.default_python_submission_method = property(default_python_submission_method)
     adapter.generate_python_submission_response = generate_python_submission_response
+    adapter.dbt_cdc_version = dbt_cdc_version  # for macros, which tell by it that the Python side is there
+    adapter._available_ = adapter._available_ | {"dbt_cdc_version"}
     adapter._dbt_cdc = True

@@ -1,0 +1,103 @@
+{#- Ranges: `begin` exclusive and `end` inclusive, each a version, a timestamp, 'earliest' or none, as places in a
+    table's timeline. -#}
+
+{%- macro _change_range(table, begin, end) -%}
+    {#- {begin: place, exclusive; end: place, inclusive; fed: read from the format's feed}; raises if it can't be had. -#}
+    {%- set timeline = table.timeline -%}
+    {%- set last = timeline.commits | length - 1 -%}
+    {%- set fed = timeline.feed_from is not none -%}
+    {%- set first = (timeline.feed_from if fed else (0 if timeline.whole else timeline.images_from + 1)) - 1 -%}
+    {%- set faults = [] -%}
+    {%- set from = first if begin is none or begin == 'earliest' else dbt_cdc._place_of(table, begin, 'begin', faults) -%}
+    {%- set to = last if end is none else first if end == 'earliest' else dbt_cdc._place_of(table, end, 'end', faults) -%}
+    {%- set earliest = begin is none or begin == 'earliest' -%}
+    {%- if table.log is not none and not earliest and not faults and from <= first -%}
+        {%- do return({'before_log': true}) -%}
+    {%- endif -%}
+    {%- if not faults -%}
+        {%- if end is not none and (from > last or to > last) -%}
+            {%- do faults.append("range (" ~ begin ~ ", " ~ end ~ "] goes beyond the last commit, expected one up to "
+                ~ dbt_cdc._commit_name(table, last) ~ "; leave `end` out to read up to the latest") -%}
+        {%- elif end is not none and to < from -%}
+            {%- do faults.append("range (" ~ begin ~ ", " ~ end ~ "] ends before it begins; exchange the two") -%}
+        {%- elif from < first or (not fed and dbt_cdc._unreadable(timeline, from, to)) -%}
+            {%- do faults.append(dbt_cdc._gone(table, begin, end, from, first, fed)) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
+    {%- do return({'begin': from, 'end': [to, last] | min, 'fed': fed, 'before_log': false}) -%}
+{%- endmacro -%}
+
+
+{%- macro _unreadable(timeline, from, to) -%}
+    {%- do return(0 <= from < timeline.images_from or 0 <= to < timeline.images_from) -%}
+{%- endmacro -%}
+
+
+{%- macro _gone(table, begin, end, from, first, fed) -%}
+    {%- set since = dbt_cdc._commit_name(table, first) if first >= 0 else "the table's first commit ("
+                    ~ dbt_cdc._commit_name(table, 0) ~ ")" -%}
+    {%- do return("range (" ~ begin ~ ", " ~ (end if end is not none else 'latest') ~ "] begins before "
+        ~ ("the change feed" if fed else "what can still be read") ~ ", expected one that begins at or after " ~ since
+        ~ " and ends up to " ~ dbt_cdc._commit_name(table, table.timeline.commits | length - 1)
+        ~ "; begin there, or at 'earliest'") -%}
+{%- endmacro -%}
+
+
+{%- macro _place_of(table, bound, name, faults) -%}
+    {#- The place of the last commit at or before a bound: -1 before the first, one past the last for what lies beyond. -#}
+    {%- set commits = table.timeline.commits -%}
+    {%- set versions = commits | map(attribute='version') | list -%}
+    {%- set text = bound | string | trim -%}
+    {%- if text in versions -%}{%- do return(versions.index(text)) -%}{%- endif -%}
+    {%- if bound is number or dbt_cdc._is_number(text) -%}
+        {%- if versions and dbt_cdc._formats()[table.format].version != 'snapshot id' -%}
+            {%- if text | int > versions[-1] | int -%}{%- do return(versions | length) -%}{%- endif -%}
+            {%- if text | int < versions[0] | int -%}{%- do return(-2) -%}{%- endif -%}
+            {%- set older = [] -%}
+            {%- for version in versions if version | int <= text | int -%}{%- do older.append(version) -%}{%- endfor -%}
+            {%- do return(older | length - 1) -%}
+        {%- endif -%}
+        {%- do faults.append("`" ~ name ~ "` is no " ~ dbt_cdc._formats()[table.format].version
+            ~ " of this table's history (expired, or never there), got " ~ text ~ ", expected one of "
+            ~ (versions[-5:] | join(', ') or 'none: the table has no commit') ~ (" and older" if versions | length > 5 else "")
+            ~ ", a timestamp or 'earliest'") -%}
+        {%- do return(-2) -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._place_of_moment(commits, text, name, faults)) -%}
+{%- endmacro -%}
+
+
+{%- macro _place_of_moment(commits, text, name, faults) -%}
+    {%- set micros = run_query(
+        'select unix_micros(try_cast(' ~ dbt_cdc._literal(text) ~ ' as timestamp)) as micros').rows[0]['micros'] -%}
+    {%- if micros is none -%}
+        {%- do faults.append("`" ~ name ~ "` must be a version, a timestamp or 'earliest', got '" ~ text ~ "'") -%}
+        {%- do return(-2) -%}
+    {%- endif -%}
+    {%- set at = namespace(place=-2) -%}
+    {%- for commit in commits if commit.micros <= micros | int -%}{%- set at.place = loop.index0 -%}{%- endfor -%}
+    {%- set last = commits | length - 1 -%}
+    {%- do return(last + 1 if at.place == last and (not commits or commits[last].micros < micros | int) else at.place) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_number(text) -%}
+    {%- do return(modules.re.fullmatch('-?[0-9]+', text) is not none) -%}
+{%- endmacro -%}
+
+
+{%- macro _commit_name(table, place) -%}
+    {%- set commits = table.timeline.commits -%}
+    {%- if not commits -%}{%- do return('nothing: the table has no commit') -%}{%- endif -%}
+    {%- set commit = commits[place] -%}
+    {%- set moment = modules.datetime.datetime.fromtimestamp(commit.micros / 1000000, modules.pytz.utc) -%}
+    {%- do return('version ' ~ commit.version ~ ' (' ~ moment.strftime('%Y-%m-%d %H:%M:%S.%f') ~ ' UTC)') -%}
+{%- endmacro -%}
+
+
+{%- macro _prefixed(prefix, faults) -%}
+    {%- set lines = [] -%}
+    {%- for fault in faults -%}{%- do lines.append(prefix ~ fault) -%}{%- endfor -%}
+    {%- do return(lines) -%}
+{%- endmacro -%}

@@ -1,0 +1,93 @@
+{#- What there is to know about a table before its changes can be read. -#}
+
+{%- macro _changed_table(relation, unique_key=none, log=true) -%}
+    {#- relation, format, columns (its own, in order), key (names, or none), source (`schema.table`), timeline, where
+        (a condition on `image`, or none), and with `log` what its log holds (or none). -#}
+    {%- set existing = dbt_cdc._load_relation(dbt_cdc._held_in(relation)) -%}
+    {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
+    {%- set source = (relation.database ~ '.' if relation.database else '') ~ relation.schema ~ '.' ~ relation.identifier -%}
+    {%- if format is none -%}
+        {%- set got = 'does not exist' if existing is none else 'is a ' ~ (existing.type or 'table') ~ ' of another format' -%}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": it " ~ got ~ ", expected a table of format "
+            ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; build it first, or read the table behind the view"]) -%}
+    {%- endif -%}
+    {%- set columns = dbt_cdc._own_columns(existing) -%}
+    {%- set key = dbt_cdc._key_of_table(relation, unique_key, format) -%}
+    {%- set names = columns | map(attribute='name') | list -%}
+    {%- for name in key or [] if name | lower not in names | map('lower') | list -%}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": "
+            ~ dbt_cdc._unknown_name('column in unique_key', name, names)]) -%}
+    {%- endfor -%}
+    {%- set table = {
+        'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'log': none,
+        'timeline': dbt_cdc._for_format('timeline', format)(existing),
+        'where': "image.keyhash != ''" if existing.identifier != relation.identifier else none,
+    } -%}
+    {%- set kept = dbt_cdc._change_log_of(relation, table) if log and key else none -%}
+    {%- do return(dbt_cdc._with_log(table, kept) if kept is not none else table) -%}
+{%- endmacro -%}
+
+
+{%- macro _held_in(relation) -%}
+    {#- The table that holds a model's rows: a hash_diff model is a view over `<model>__base`. -#}
+    {%- set node = dbt_cdc._node_of(relation) -%}
+    {%- if node is not none and node.config.get('materialized') == 'hash_diff' -%}
+        {%- do return(relation.incorporate(path={'identifier': relation.identifier ~ '__base'}, type='table')) -%}
+    {%- endif -%}
+    {%- do return(relation) -%}
+{%- endmacro -%}
+
+
+{%- macro _own_columns(relation) -%}
+    {#- A table's columns without those that a format or this package keeps in it. -#}
+    {%- set columns = [] -%}
+    {%- for column in adapter.get_columns_in_relation(relation)
+        if not column.name.startswith('_hoodie_') and not column.name.startswith('_dbt_cdc_') -%}
+        {%- do columns.append(column) -%}
+    {%- endfor -%}
+    {%- do return(columns) -%}
+{%- endmacro -%}
+
+
+{%- macro _key_of_table(relation, unique_key, format) -%}
+    {#- Names of the key columns: as asked for, else the model's own, else the one that the format keeps; or none. -#}
+    {%- if unique_key is not none -%}
+        {%- do return([unique_key] if unique_key is string else unique_key | list) -%}
+    {%- endif -%}
+    {%- set node = dbt_cdc._node_of(relation) -%}
+    {%- if node is not none -%}
+        {%- set key = dbt_cdc._key_of_node(node) -%}
+        {%- if key -%}{%- do return(key) -%}{%- endif -%}
+    {%- endif -%}
+    {%- set kept = dbt_cdc._table_property(relation, 'primaryKey') if format == 'hudi' else none -%}
+    {%- do return(kept.split(',') | map('trim') | list if kept else none) -%}
+{%- endmacro -%}
+
+
+{%- macro _key_of_node(node) -%}
+    {#- The columns that tell a node's rows apart: a version of a history is told by the version too. -#}
+    {%- set given = node.config.get('unique_key') -%}
+    {%- set key = ([given] if given is string else given | list) if given else [] -%}
+    {%- if node.resource_type == 'snapshot' -%}
+        {%- set names = node.config.get('snapshot_meta_column_names') or {} -%}
+        {%- do return([names.get('dbt_scd_id') or 'dbt_scd_id']) -%}
+    {%- endif -%}
+    {%- if node.config.get('materialized') == 'hash_diff' -%}{%- do return(['keyhash']) -%}{%- endif -%}
+    {%- set meta = dbt_cdc._meta(node) -%}
+    {%- if key and node.config.get('materialized') == 'apply_changes'
+        and meta.get('stored_as_scd_type', 1) | string == '2' -%}
+        {%- do return(key + [meta.get('start_at_column') or '__START_AT']) -%}
+    {%- endif -%}
+    {%- do return(key) -%}
+{%- endmacro -%}
+
+
+{%- macro _node_of(relation) -%}
+    {#- The model, snapshot or seed that builds a relation, as the graph knows it; none for any other. -#}
+    {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
+        {%- if node.schema == relation.schema and (node.alias or node.name) == relation.identifier -%}
+            {%- do return(node) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(none) -%}
+{%- endmacro -%}

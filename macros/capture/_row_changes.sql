@@ -1,0 +1,118 @@
+{#- Row changes out of images: one row per key and commit, as CTEs that end in one named `row_changes` with
+    position, op, ts, version, before, after. -#}
+
+{%- macro _paired_by_key(table) -%}
+    {%- set keys = dbt_cdc._quoted_list(table.key, 'image') | join(', ') -%}
+    {%- set twice = "raise_error(concat('dbt_cdc: unique_key (', " ~ dbt_cdc._literal(table.key | join(', ')) ~ ", ') of "
+                    ~ (table.source | string).replace("'", "") ~ " names several rows of version ', version))" -%}
+    paired as (
+        select
+            position,
+            version,
+            ts,
+            any_value(image) filter (where not is_after) as before,
+            any_value(image) filter (where is_after) as after,
+            greatest(count_if(is_after), count_if(not is_after)) as images
+        from images
+        {%- if table.where %}
+        where {{ table.where }}
+        {%- endif %}
+        group by {{ keys }}, position, version, ts
+    ),
+
+    row_changes as (
+        select
+            position,
+            case
+                when images > 1 then {{ twice }}
+                when before is null then 'i'
+                when after is null then 'd'
+                else 'u'
+            end as op,
+            ts,
+            version,
+            before,
+            after
+        from paired
+        where images > 1 or not ({{ dbt_cdc._comparable(table.columns, 'before') }}
+            <=> {{ dbt_cdc._comparable(table.columns, 'after') }})
+    )
+{%- endmacro -%}
+
+
+{%- macro _unpaired(table) -%}
+    {#- Without a key an update is the delete of one row and the insert of another; equal rows cancel out. -#}
+    counted as (
+        select
+            position,
+            version,
+            ts,
+            any_value(image) as image,
+            count_if(is_after) - count_if(not is_after) as copies
+        from images
+        group by sha2({{ dbt_cdc._as_json('image') }}, 256), position, version, ts
+    ),
+
+    row_changes as (
+        select
+            position,
+            if(copies > 0, 'i', 'd') as op,
+            ts,
+            version,
+            if(copies < 0, image, null) as before,
+            if(copies > 0, image, null) as after
+        from counted
+        lateral view explode(sequence(1, abs(copies))) as copy
+        where copies != 0
+    )
+{%- endmacro -%}
+
+
+{%- macro _latest_state(table) -%}
+    {#- The newest change of each key. -#}
+    numbered as (
+        select
+            *,
+            row_number() over (
+                partition by {{ dbt_cdc._key_of_change(table) }} order by position desc
+            ) as age
+        from row_changes
+    ),
+
+    asked_for as (
+        select * from numbered where age = 1
+    )
+{%- endmacro -%}
+
+
+{%- macro _net(table) -%}
+    {#- First and last change of each key in one: nothing for a key that came and went. -#}
+    ends as (
+        select
+            max(position) as position,
+            max_by(ts, position) as ts,
+            max_by(version, position) as version,
+            min_by(before, position) as before,
+            max_by(after, position) as after
+        from row_changes
+        group by {{ dbt_cdc._key_of_change(table) }}
+    ),
+
+    asked_for as (
+        select
+            *,
+            case when before is null then 'i' when after is null then 'd' else 'u' end as op
+        from ends
+        where before is not null or after is not null
+    )
+{%- endmacro -%}
+
+
+{%- macro _key_of_change(table) -%}
+    {%- set parts = [] -%}
+    {%- for name in table.key -%}
+        {%- set quoted = dbt_cdc._quote(name) -%}
+        {%- do parts.append('if(after is null, before.' ~ quoted ~ ', after.' ~ quoted ~ ')') -%}
+    {%- endfor -%}
+    {%- do return(parts | join(', ')) -%}
+{%- endmacro -%}

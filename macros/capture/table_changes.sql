@@ -1,0 +1,104 @@
+{%- macro table_changes(relation, begin=none, end=none, format='cdc', unique_key=none) -%}
+    {#- Row changes of a table in a range of its versions, as a subquery for a `from` clause. Reads the format's own feed
+        (Delta's change data feed, Iceberg's changelog, Hudi's CDC query) or the log that dbt_cdc keeps; where there is
+        neither it compares the two versions by key. -#}
+    {%- set target_relation = dbt_cdc._relation_named(relation) -%}
+    {%- if not execute -%}
+        {%- do return('(select cast(null as string) as op)') -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._table_changes(target_relation, begin, end, format, unique_key)) -%}
+{%- endmacro -%}
+
+
+{%- macro _relation_named(relation) -%}
+    {#- A relation out of what dbt takes: a relation, a model's name, or `schema.table`. -#}
+    {%- if relation is not string -%}{%- do return(relation) -%}{%- endif -%}
+    {%- if '.' not in relation -%}{%- do return(ref(relation)) -%}{%- endif -%}
+    {%- set parts = relation.split('.') -%}
+    {%- do return(api.Relation.create(schema=parts[-2], identifier=parts[-1])) -%}
+{%- endmacro -%}
+
+
+{%- macro _table_changes(relation, begin, end, format, unique_key) -%}
+    {%- set formats = ['cdc', 'latest_state', 'net'] -%}
+    {%- do dbt_cdc._raise_faults(
+        dbt_cdc._value_faults('format', {'type': 'string', 'values': formats}, format)) -%}
+    {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
+    {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
+    {%- if scope.before_log -%}
+        {%- set table = table.own -%}
+        {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
+    {%- endif -%}
+    {%- if not table.key and (format != 'cdc' or not scope.fed) -%}
+        {%- set why = "format '" ~ format ~ "'" if scope.fed else "a comparison of two versions (no change feed is on)" -%}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": " ~ why ~ " needs the key, got no unique_key, "
+            ~ "expected the names of its key columns; give `unique_key`, here or on the model"]) -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._changes_query(table, scope, format)) -%}
+{%- endmacro -%}
+
+
+{%- macro _changes_between(relation, begin, end, unique_key=none) -%}
+    {#- The row changes of an existing table between two of its versions (as `current_version` gives them), for other parts
+        of the package: a subquery with op (i, u, d), ts, version, source, before, after (structs of the table's own
+        columns), one row per key and commit. `begin` is exclusive, none = from before the first commit that the feed
+        still holds; `end` is inclusive, none = the latest. From the format's feed; where none is on, from a comparison
+        of the two versions by key, one row per key. `unique_key` none = the model's own. Errors as table_changes. -#}
+    {%- do return(dbt_cdc._table_changes(relation, begin, end, 'cdc', unique_key)) -%}
+{%- endmacro -%}
+
+
+{%- macro _changes_query(table, scope, format) -%}
+    {%- if scope.end <= scope.begin -%}
+        {%- do return(dbt_cdc._no_changes(table)) -%}
+    {%- endif -%}
+    {%- set commits = table.timeline.commits -%}
+    (
+    with
+    {%- if table.log is not none %}
+    {{ dbt_cdc._logged_changes(table, scope) }}
+    {%- else %}
+    images as (
+        {% if scope.fed -%}
+            {{ dbt_cdc._for_format('changes', table.format)(table, scope.begin, scope.end) }}
+        {%- else -%}
+            {{ dbt_cdc._two_versions(table, commits[scope.begin].version if scope.begin >= 0 else none,
+                                     commits[scope.end], scope.end) }}
+        {%- endif %}
+    ),
+
+    {{ dbt_cdc._paired_by_key(table) if table.key else dbt_cdc._unpaired(table) }}
+    {%- endif %}
+    {%- if format != 'cdc' -%}
+    ,
+
+    {{ dbt_cdc._latest_state(table) if format == 'latest_state' else dbt_cdc._net(table) }}
+    {%- endif %}
+
+    select
+        op,
+        ts,
+        version,
+        {{ dbt_cdc._literal(table.source) }} as source,
+        before,
+        after
+    from {{ 'row_changes' if format == 'cdc' else 'asked_for' }}
+    )
+{%- endmacro -%}
+
+
+{%- macro _no_changes(table) -%}
+    {#- No rows, right schema. -#}
+    {%- set image = dbt_cdc._image(table.columns) -%}
+    (
+    select
+        'i' as op,
+        current_timestamp() as ts,
+        '' as version,
+        {{ dbt_cdc._literal(table.source) }} as source,
+        {{ image }} as before,
+        {{ image }} as after
+    from {{ table.relation }}
+    where false
+    )
+{%- endmacro -%}

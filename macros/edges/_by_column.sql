@@ -1,0 +1,92 @@
+{#- By column: what is stamped after the watermark, up to the greatest stamp that is there when the model starts. That
+    bound becomes the next watermark, so a row that lands while the model runs lies beyond it and is read next time.
+    Rows without a stamp have no place in that order: every run reads them, so that none is lost. -#}
+
+{%- macro _read_by_column(relation, column, unique_key) -%}
+    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column', 'asked': ['column', column]} -%}
+    {%- set columns = adapter.get_columns_in_relation(relation) -%}
+    {%- set stamp = dbt_cdc._column_named(columns, column) -%}
+    {%- if columns and stamp is none -%}
+        {%- do log('dbt_cdc: ' ~ edge.source ~ ' has no column ' ~ column ~ ', ' ~ dbt_cdc._edge_name(this)
+                   ~ ' reads all its rows', info=true) -%}
+    {%- endif -%}
+    {%- if stamp is none -%}
+        {%- do edge.update({'by': 'all', 'sql': 'select * from ' ~ relation}) -%}
+        {%- do return(edge) -%}
+    {%- endif -%}
+    {%- if not modules.re.match('(timestamp|date|string|(var)?char|(tiny|small|big)?int|float|double|decimal)', stamp.dtype) -%}
+        {%- do dbt_cdc._raise_faults(["column " ~ stamp.name ~ " of " ~ edge.source ~ " is of type " ~ stamp.dtype
+            ~ ", which can't be a watermark: ref_changes needs a timestamp, date, number or string"]) -%}
+    {%- endif -%}
+    {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
+    {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) -%}
+    {%- do edge.update({
+        'column': stamp.name, 'type': stamp.dtype, 'watermark': new.bound or old,
+        'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new),
+    }) -%}
+    {%- do dbt_cdc._log_rows(edge, old, new) -%}
+    {%- do return(edge) -%}
+{%- endmacro -%}
+
+
+{%- macro _column_named(columns, name) -%}
+    {%- for column in columns if column.name | lower == name | lower -%}{%- do return(column) -%}{%- endfor -%}
+    {%- do return(none) -%}
+{%- endmacro -%}
+
+
+{%- macro _rows_beyond(relation, stamp, watermark) -%}
+    {#- Of the rows after the watermark: how many there are, the greatest stamp, and how many rows have none. -#}
+    {%- set name = dbt_cdc._quote(stamp.name) -%}
+    {%- set query -%}
+select to_json(named_struct(
+    'rows', count({{ name }}),
+    'unstamped', count_if({{ name }} is null),
+    'bound', {{ dbt_cdc._watermark_text('max(' ~ name ~ ')', stamp.dtype) }},
+    'shown', cast(max({{ name }}) as string)
+))
+from {{ relation }}
+{%- if watermark is not none %}
+where {{ name }} > {{ dbt_cdc._watermark_value(watermark, stamp.dtype) }} or {{ name }} is null
+{%- endif %}
+    {%- endset -%}
+    {%- do return(fromjson(run_query(query)[0][0])) -%}
+{%- endmacro -%}
+
+
+{%- macro _between_watermarks(stamp, old, new) -%}
+    {%- set name = dbt_cdc._quote(stamp.name) -%}
+    {%- set conditions = [] -%}
+    {%- if new.bound -%}
+        {%- set upto = name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype) -%}
+        {%- set after = name ~ ' > ' ~ dbt_cdc._watermark_value(old, stamp.dtype) ~ ' and ' if old is not none else '' -%}
+        {%- do conditions.append(after ~ upto) -%}
+    {%- endif -%}
+    {%- if new.unstamped -%}{%- do conditions.append(name ~ ' is null') -%}{%- endif -%}
+    {#- No parentheses: Spark takes `t where (false)` for a table with the alias `where`. -#}
+    {%- do return(conditions | join(' or ') or 'false') -%}
+{%- endmacro -%}
+
+
+{#- A watermark is kept as text that is exact in any time zone: microseconds since 1970 for an instant. -#}
+
+{%- macro _watermark_text(expression, type) -%}
+    {%- do return('cast(' ~ ('unix_micros(' ~ expression ~ ')' if type == 'timestamp' else expression) ~ ' as string)') -%}
+{%- endmacro -%}
+
+
+{%- macro _watermark_value(watermark, type) -%}
+    {%- if type == 'timestamp' -%}{%- do return('timestamp_micros(' ~ (watermark | int) ~ ')') -%}{%- endif -%}
+    {%- do return('cast(' ~ dbt_cdc._literal(watermark) ~ ' as ' ~ type ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _log_rows(edge, old, new) -%}
+    {%- set line = 'dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads ' ~ new.rows ~ ' rows of ' ~ edge.source
+                   ~ (' (all of them)' if old is none else ' (new ones)')
+                   ~ (', ' ~ edge.column ~ ' up to ' ~ new.shown if new.bound else '') -%}
+    {%- if new.unstamped -%}
+        {%- set line = line ~ ', and ' ~ new.unstamped ~ ' without ' ~ edge.column ~ ', as in every run' -%}
+    {%- endif -%}
+    {%- do log(line, info=true) -%}
+{%- endmacro -%}

@@ -1,0 +1,93 @@
+{#- The edges of one model while it runs. dbt renders a model and its hooks in contexts of their own; the node in
+    `graph` is what they share, so the edges that the SQL reads wait there until the write has committed. -#}
+
+{%- macro _edge_name(relation) -%}
+    {%- do return(relation.schema ~ '.' ~ relation.identifier) -%}
+{%- endmacro -%}
+
+
+{%- macro _read_edges() -%}
+    {#- What this model reads in this run; forgotten where dbt renders something that is no node of the graph. -#}
+    {%- set node = graph.nodes.get(model.unique_id, {}) -%}
+    {%- set kept = node.get('dbt_cdc_edges') -%}
+    {%- if kept is none or kept.invocation_id != invocation_id -%}
+        {%- set kept = {'invocation_id': invocation_id, 'edges': {}} -%}
+        {%- do node.update({'dbt_cdc_edges': kept}) -%}
+    {%- endif -%}
+    {%- do return(kept) -%}
+{%- endmacro -%}
+
+
+{%- macro _remembered_edge(relation) -%}
+    {%- do return(dbt_cdc._read_edges().edges.get(dbt_cdc._edge_name(relation))) -%}
+{%- endmacro -%}
+
+
+{%- macro _remember_edge(edge) -%}
+    {%- do dbt_cdc._read_edges().edges.update({edge.source: edge}) -%}
+{%- endmacro -%}
+
+
+{%- macro _recorded_edges() -%}
+    {#- What cdc_metadata held of this model when the run came to it. -#}
+    {%- set kept = dbt_cdc._read_edges() -%}
+    {%- if 'recorded' not in kept -%}
+        {%- do kept.update({'recorded': dbt_cdc._newest_edges(dbt_cdc._edge_name(this)), 'anew': dbt_cdc._starts_anew()}) -%}
+    {%- endif -%}
+    {%- do return(kept.recorded) -%}
+{%- endmacro -%}
+
+
+{%- macro _known_watermark(source, tracking) -%}
+    {#- The watermark that holds for this run, or none: a model that starts anew reads everything, and so does one
+        that is tracked in another way than before. -#}
+    {%- set recorded = dbt_cdc._recorded_edges().get(source, {}) -%}
+    {%- if dbt_cdc._read_edges().anew or recorded.get('watermark') is none -%}{%- do return(none) -%}{%- endif -%}
+    {%- for key, value in tracking.items() if recorded.get(key) != value -%}
+        {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads ' ~ source ~ ' from the start: its watermark was kept'
+                   ~ ' with ' ~ key ~ ' ' ~ recorded.get(key) ~ ', now ' ~ value, info=true) -%}
+        {%- do return(none) -%}
+    {%- endfor -%}
+    {%- do return(recorded.watermark) -%}
+{%- endmacro -%}
+
+
+{%- macro _move_watermarks() -%}
+    {#- The hook that ref_changes gives its model: it runs when the model's write has committed, and appends what moved. -#}
+    {%- if execute and dbt_cdc._read_edges().edges -%}
+        {%- set moves = dbt_cdc._moves() -%}
+        {%- do dbt_cdc._append_edges(moves) -%}
+        {%- do dbt_cdc._read_edges().edges.clear() -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _moves() -%}
+    {%- set recorded = dbt_cdc._recorded_edges() -%}
+    {%- set read = dbt_cdc._read_edges() -%}
+    {%- set whole = read.edges.values() | rejectattr('part', 'defined') | list -%}
+    {%- set moves = [] -%}
+    {%- for edge in whole if dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}
+        {%- do moves.append(edge) -%}
+    {%- endfor -%}
+    {%- if read.anew -%}
+        {#- What this model once read and does not read now: to be read from the start when it comes back. -#}
+        {%- for source, old in recorded.items() if old.by != 'reset' and source not in whole | map(attribute='source') -%}
+            {%- do moves.append({'source': source, 'by': 'reset'}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- for move in moves -%}
+        {%- do move.update({'destination': dbt_cdc._edge_name(this),
+                            'sequence': recorded.get(move.source, {}).get('sequence', 0) + 1}) -%}
+    {%- endfor -%}
+    {%- do return(moves) -%}
+{%- endmacro -%}
+
+
+{%- macro _has_moved(edge, recorded) -%}
+    {%- if recorded is none -%}{%- do return(edge.by == 'all' or edge.watermark is not none) -%}{%- endif -%}
+    {%- for key in ['by', 'column', 'type', 'watermark'] if edge.get(key) != recorded.get(key) -%}
+        {%- do return(true) -%}
+    {%- endfor -%}
+    {%- do return(false) -%}
+{%- endmacro -%}

@@ -1,0 +1,134 @@
+{#- The table cdc_metadata: one row for each move of an edge, appended, never changed. The newest row of an edge is
+    the one of the greatest sequence: no clock decides. Of two runs that moved an edge at once either may hold, as
+    each has written what it read; a reset beside them wins. -#}
+
+{%- macro _metadata_columns() -%}
+    {%- do return({
+        'source': 'string', 'destination': 'string', 'cdc_datetime_updated': 'timestamp',
+        'tracked_by': 'string', 'column_name': 'string', 'column_type': 'string', 'watermark': 'string',
+        'sequence': 'bigint', 'recorded_at': 'timestamp', 'invocation_id': 'string',
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _metadata_relation() -%}
+    {%- set schema = (var('dbt_cdc', none) or {}).get('metadata_schema') or var('metadata_schema', none) or target.schema -%}
+    {%- do return(api.Relation.create(schema=schema, identifier='cdc_metadata', type='table')) -%}
+{%- endmacro -%}
+
+
+{%- macro _create_metadata() -%}
+    {#- Before any thread writes, and only where a selected node reads by ref_changes. -#}
+    {%- set formats = dbt_cdc._formats_of_readers() -%}
+    {%- if formats and flags.WHICH in ['run', 'build'] and not flags.EMPTY -%}
+        {%- set relation = dbt_cdc._metadata_relation() -%}
+        {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}
+            {%- do dbt_cdc._create_metadata_beside_others(relation, formats[0]) -%}
+        {%- else -%}
+            {%- set format = dbt_cdc._format_of(dbt_cdc._load_relation(relation)) -%}
+            {%- do dbt_cdc._for_format('compact_small_appends', format)(relation) -%}
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _create_metadata_beside_others(relation, format) -%}
+    {#- `if not exists` does not keep two runs from creating the same Delta table at once: the second fails, and may do
+        so while the first is not done yet. So it looks again, and tries again. -#}
+    {%- do run_query('create schema if not exists ' ~ relation.without_identifier()) -%}
+    {%- set create = dbt_cdc._create_metadata_sql(relation, format) -%}
+    {%- set is = namespace(there=false) -%}
+    {%- for _ in range(30) if not is.there -%}
+        {%- do run_query(dbt_cdc._whatever_comes_of(create)) -%}
+        {%- set is.there = adapter.get_columns_in_relation(relation) | length > 0 -%}
+    {%- endfor -%}
+    {%- if not is.there -%}{%- do run_query(create) -%}{%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _whatever_comes_of(statement) -%}
+    {#- No macro can catch an error, but since version 4 Spark's own scripts can. -#}
+    {%- if run_query('select version()')[0][0].split('.')[0] | int < 4 -%}{%- do return(statement) -%}{%- endif -%}
+    {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}
+{%- endmacro -%}
+
+
+{%- macro _create_metadata_sql(relation, format) -%}
+    {%- set columns = [] -%}
+    {%- for name, type in dbt_cdc._metadata_columns().items() -%}{%- do columns.append(name ~ ' ' ~ type) -%}{%- endfor -%}
+    {%- do return('create table if not exists ' ~ relation ~ ' (' ~ (columns | join(', ')) ~ ') using ' ~ format
+                  ~ dbt_cdc._for_format('many_small_appends', format)()) -%}
+{%- endmacro -%}
+
+
+{%- macro _formats_of_readers() -%}
+    {#- Formats of the selected models that read by ref_changes. SQL models carry the hook that it gave them when dbt
+        parsed them; Python models name the function. -#}
+    {%- set formats = [] -%}
+    {%- for id in selected_resources if id in graph.nodes -%}
+        {%- set node = graph.nodes[id] -%}
+        {%- set hooks = node.config.get('post-hook', []) | map(attribute='sql') | join(' ') -%}
+        {%- set reads = 'dbt_cdc._move_watermarks()' in hooks
+                        or (node.get('language') == 'python' and 'ref_changes(' in node.raw_code) -%}
+        {%- if reads and node.config.get('file_format') in dbt_cdc._formats() -%}
+            {%- do formats.append(node.config.file_format) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(formats) -%}
+{%- endmacro -%}
+
+
+{%- macro _newest_edges(destination=none) -%}
+    {#- {source: newest row} of one model; without a model a list of all. -#}
+    {%- set relation = dbt_cdc._metadata_relation() -%}
+    {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}
+        {%- do return({} if destination else []) -%}
+    {%- endif -%}
+    {%- set query -%}
+select to_json(max_by(
+    named_struct('source', source, 'destination', destination, 'by', tracked_by, 'column', column_name,
+        'type', column_type, 'watermark', watermark, 'sequence', sequence,
+        'time', cast(unix_micros(cdc_datetime_updated) as string)),
+    named_struct('sequence', sequence, 'reset', tracked_by = 'reset', 'first', -unix_micros(recorded_at))
+))
+from {{ relation }}
+{%- if destination %}
+where destination = {{ dbt_cdc._literal(destination) }}
+{%- endif %}
+group by source, destination
+    {%- endset -%}
+    {%- set newest = [] -%}
+    {%- for row in run_query(query) -%}{%- do newest.append(fromjson(row[0])) -%}{%- endfor -%}
+    {%- if not destination -%}{%- do return(newest) -%}{%- endif -%}
+    {%- set by_source = {} -%}
+    {%- for edge in newest -%}{%- do by_source.update({edge.source: edge}) -%}{%- endfor -%}
+    {%- do return(by_source) -%}
+{%- endmacro -%}
+
+
+{%- macro _append_edges(edges) -%}
+    {%- if not edges -%}{%- do return(none) -%}{%- endif -%}
+    {%- set rows = [] -%}
+    {%- for edge in edges -%}
+        {%- do rows.append('(' ~ ([
+            dbt_cdc._literal(edge.source), dbt_cdc._literal(edge.destination), dbt_cdc._edge_time(edge),
+            dbt_cdc._literal(edge.by), dbt_cdc._literal(edge.get('column')), dbt_cdc._literal(edge.get('type')),
+            dbt_cdc._literal(edge.get('watermark')), edge.sequence,
+            'current_timestamp()', dbt_cdc._literal(invocation_id)] | join(', ')) ~ ')') -%}
+    {%- endfor -%}
+    {%- call statement('dbt_cdc_edges') -%}
+insert into {{ dbt_cdc._metadata_relation() }} ({{ dbt_cdc._metadata_columns() | join(', ') }})
+values
+    {{ rows | join(',\n    ') }}
+    {%- endcall -%}
+{%- endmacro -%}
+
+
+{%- macro _edge_time(edge) -%}
+    {#- cdc_datetime_updated: the watermark as a time, where it is one. -#}
+    {%- if edge.get('time') -%}{%- do return('timestamp_micros(' ~ edge.time ~ ')') -%}{%- endif -%}
+    {%- if edge.get('watermark') is none or edge.get('type') not in ['timestamp', 'timestamp_ntz', 'date'] -%}
+        {%- do return('cast(null as timestamp)') -%}
+    {%- endif -%}
+    {%- do return('cast(' ~ dbt_cdc._watermark_value(edge.watermark, edge.type) ~ ' as timestamp)') -%}
+{%- endmacro -%}

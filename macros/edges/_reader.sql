@@ -1,0 +1,65 @@
+{#- Which models may read by ref_changes: those that merge what they read into what they have, by key. -#}
+
+{%- macro _reader_options() -%}
+    {%- do return(dbt_cdc._common_options()) -%}
+{%- endmacro -%}
+
+
+{%- macro _check_reader(relation, by, column) -%}
+    {%- set faults = dbt_cdc._reader_faults() -%}
+    {%- if model.config.materialized not in ['apply_changes', 'hash_diff'] -%}
+        {#- the others check their options themselves -#}
+        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options())) -%}
+    {%- endif -%}
+    {%- set ways = dbt_cdc._reader_options()['ref_changes_by']['values'] -%}
+    {%- if by not in ways -%}
+        {%- do faults.append("ref_changes: by must be one of " ~ (ways | join(', ')) ~ ", got " ~ (by | tojson)
+                             ~ dbt_cdc._suggestion(by, ways)) -%}
+    {%- endif -%}
+    {%- if by == 'version' and relation.is_cte -%}
+        {%- do faults.append("ref_changes by version reads a table, " ~ relation.identifier ~ " is an ephemeral model") -%}
+    {%- endif -%}
+    {%- set seen = dbt_cdc._remembered_edge(relation) -%}
+    {%- if seen and not seen.part and seen.asked != [by, column] -%}
+        {%- do faults.append("ref_changes reads " ~ dbt_cdc._edge_name(relation) ~ " in two ways, by " ~ (seen.asked | join(' '))
+                             ~ " and by " ~ by ~ " " ~ column ~ ": there is one watermark for each upstream, choose one way") -%}
+    {%- endif -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _reader_faults() -%}
+    {%- set kind = model.config.get('materialized') or model.resource_type -%}
+    {%- set faults = [] -%}
+    {%- if kind == 'incremental' -%}
+        {%- set strategy = model.config.get('incremental_strategy') or 'append' -%}
+        {%- if strategy != 'merge' -%}
+            {%- do faults.append("ref_changes needs incremental_strategy 'merge', got '" ~ strategy ~ "': a run that"
+                                 ~ " was interrupted reads its rows once more, and only a merge takes that") -%}
+        {%- endif -%}
+        {%- if not model.config.get('unique_key') -%}
+            {%- do faults.append("ref_changes needs a unique_key: rows that are read once more must meet themselves") -%}
+        {%- endif -%}
+    {%- elif kind == 'hash_diff' -%}
+        {%- if dbt_cdc._meta().get('extract_type', 'full') != 'delta' -%}
+            {%- do faults.append("ref_changes gives a part of the rows, which a full extract takes for deletes of all"
+                                 ~ " others: set extract_type: delta") -%}
+        {%- endif -%}
+    {%- elif kind != 'apply_changes' -%}
+        {%- do faults.append("ref_changes works in incremental models only, got '" ~ kind ~ "', which keeps nothing"
+                             ~ " between runs: set materialized='incremental' with unique_key and"
+                             ~ " incremental_strategy='merge', or read by ref") -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _starts_anew() -%}
+    {#- Whether this run builds the model from nothing, decided as its materialization decides it. (Not by dbt's
+        is_incremental: that needs the context of a model, which there is none of while a Python model runs.) -#}
+    {%- set full_refresh = model.config.get('full_refresh') -%}
+    {%- if (flags.FULL_REFRESH if full_refresh is none else full_refresh) -%}{%- do return(true) -%}{%- endif -%}
+    {%- set incremental = model.config.materialized == 'incremental' -%}
+    {%- set existing = load_relation(this) if incremental else dbt_cdc._load_relation(this) -%}
+    {%- do return(existing is none or existing.is_view) -%}
+{%- endmacro -%}

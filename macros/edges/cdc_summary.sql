@@ -1,0 +1,81 @@
+{%- macro cdc_summary() -%}
+    {#- Prints one line for each edge: how it is tracked, how far its reader has come, what waits. -#}
+    {%- set lines = [['source', 'destination', 'mode', 'watermark', 'rows waiting', 'lag']] -%}
+    {%- for edge in dbt_cdc._newest_edges() | sort(attribute='source,destination') -%}
+        {%- do lines.append([edge.source, edge.destination] + dbt_cdc._edge_state(edge)) -%}
+    {%- endfor -%}
+    {%- do log(dbt_cdc._as_table(lines) if lines | length > 1 else 'dbt_cdc: no edges yet in ' ~ dbt_cdc._metadata_relation(),
+               info=true) -%}
+{%- endmacro -%}
+
+
+{%- macro _edge_state(edge) -%}
+    {#- [mode, watermark, rows waiting, lag] -#}
+    {%- set schema, identifier = edge.source.split('.', 1) -%}
+    {%- set relation = api.Relation.create(schema=schema, identifier=identifier) -%}
+    {%- set columns = adapter.get_columns_in_relation(relation) -%}
+    {%- if not columns -%}{%- do return([edge.by, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
+    {%- if edge.by == 'version' -%}{%- do return(dbt_cdc._version_state(edge, relation)) -%}{%- endif -%}
+    {%- set stamp = dbt_cdc._column_named(columns, edge.get('column') or '') -%}
+    {%- if stamp is none or edge.by in ['all', 'reset'] -%}
+        {%- set mode = 'start again' if edge.by == 'reset' else 'all rows' -%}
+        {%- do return([mode, '-', run_query('select count(*) from ' ~ relation)[0][0] | string, '-']) -%}
+    {%- endif -%}
+    {%- set name = dbt_cdc._quote(stamp.name) -%}
+    {%- set watermark = dbt_cdc._watermark_value(edge.watermark, edge.type) if edge.get('watermark') is not none else 'null' -%}
+    {%- set is_time = edge.type in ['timestamp', 'timestamp_ntz', 'date'] -%}
+    {%- set query -%}
+select coalesce(cast({{ watermark }} as string), '-'), cast(count_if({{ watermark }} is null or {{ name }} > {{ watermark }}) as string),
+    {% if is_time %}coalesce(cast(timestampdiff(second, {{ watermark }}, max({{ name }})) as string), '-'){% else %}'-'{% endif %}
+from {{ relation }}
+where {{ watermark }} is null or {{ name }} >= {{ watermark }}
+    {%- endset -%}
+    {%- set row = run_query(query)[0] -%}
+    {%- do return(['by ' ~ edge.column, row[0], row[1], dbt_cdc._duration(row[2])]) -%}
+{%- endmacro -%}
+
+
+{%- macro _version_state(edge, relation) -%}
+    {%- set table = dbt_cdc._changed_table(relation) -%}
+    {%- set commits = table.timeline.commits -%}
+    {%- set last = commits[-1] if commits else none -%}
+    {%- if last is none or not edge.get('watermark') -%}{%- do return(['by version', '-', '-', '-']) -%}{%- endif -%}
+    {%- set waiting = '0' -%}
+    {%- if edge.watermark not in commits | map(attribute='version') -%}
+        {%- set waiting = 'needs --full-refresh' -%}
+    {%- elif last.version != edge.watermark and (table.key or table.timeline.feed_from is not none) -%}
+        {%- set changes = dbt_cdc._table_changes(
+            relation, edge.watermark, last.version, 'net' if table.key else 'cdc', table.key) -%}
+        {%- set waiting = run_query('select count(*) from ' ~ changes)[0][0] | string -%}
+    {%- elif last.version != edge.watermark -%}
+        {%- set waiting = 'some' -%}
+    {%- endif -%}
+    {%- set lag = (last.micros - (edge.time | int)) // 1000000 -%}
+    {%- do return(['by version', edge.watermark, waiting, dbt_cdc._duration(lag)]) -%}
+{%- endmacro -%}
+
+
+{%- macro _duration(seconds) -%}
+    {#- '3 d 04:05:06' -#}
+    {%- if seconds == '-' -%}{%- do return(seconds) -%}{%- endif -%}
+    {%- set seconds = seconds | int -%}
+    {%- set clock = '%02d:%02d:%02d' % (seconds % 86400 // 3600, seconds % 3600 // 60, seconds % 60) -%}
+    {%- do return((seconds // 86400 ~ ' d ' if seconds >= 86400 else '') ~ clock) -%}
+{%- endmacro -%}
+
+
+{%- macro _as_table(lines) -%}
+    {#- Columns as wide as their widest value, a rule below the heads. -#}
+    {%- set widths = [] -%}
+    {%- for i in range(lines[0] | length) -%}
+        {%- do widths.append(lines | map(attribute=i) | map('length') | max) -%}
+    {%- endfor -%}
+    {%- set printed = [] -%}
+    {%- for line in lines -%}
+        {%- set cells = [] -%}
+        {%- for cell in line -%}{%- do cells.append(cell.ljust(widths[loop.index0])) -%}{%- endfor -%}
+        {%- do printed.append((cells | join('  ')).rstrip()) -%}
+        {%- if loop.first -%}{%- do printed.append('-' * (printed[0] | length)) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(printed | join('\n')) -%}
+{%- endmacro -%}

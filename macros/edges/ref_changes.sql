@@ -1,0 +1,57 @@
+{%- macro ref_changes(upstream, model_name=none, v=none, version=none, by=none, column=none,
+                    unique_key=none) -%}
+    {#- The rows of `upstream` that this model has not processed yet, as a subquery for a `from` clause. -#}
+    {%- set relation = dbt_cdc._upstream_relation(upstream, model_name, v or version) -%}
+    {%- if not execute -%}
+        {#- dbt appends hooks given in several config() calls, so the model keeps those of its own. -#}
+        {%- do config(post_hook='{{ dbt_cdc._move_watermarks() }}') -%}
+        {%- do return('(select * from ' ~ relation ~ ')') -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._ref_changes(relation, by, column, unique_key)) -%}
+{%- endmacro -%}
+
+
+{%- macro _ref_changes(relation, by, column, unique_key) -%}
+    {%- set options = dbt_cdc._given_options(dbt_cdc._reader_options()) -%}
+    {%- set by = by or options['ref_changes_by'] -%}
+    {%- set column = column or options['ref_changes_column'] -%}
+    {%- if model.resource_type == 'unit_test' -%}
+        {#- A unit test gives the rows itself: all of them are new. -#}
+        {%- do return(dbt_cdc._all_rows(relation, by)) -%}
+    {%- endif -%}
+    {%- do dbt_cdc._check_reader(relation, by, column) -%}
+    {%- if dbt_cdc._reads_a_part() -%}
+        {%- do dbt_cdc._recorded_edges() -%}
+        {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
+        {%- do return(dbt_cdc._all_rows(relation, by)) -%}
+    {%- endif -%}
+    {%- if relation.is_cte -%}
+        {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads all rows of ' ~ relation.identifier ~ ', an ephemeral'
+                   ~ ' model, which nothing can be asked of before it runs; as a view it would be read in part', info=true) -%}
+        {%- do return(dbt_cdc._all_rows(relation, by)) -%}
+    {%- endif -%}
+    {#- An edge is read once in a compilation, however often the model names it: all its readers see the same rows. -#}
+    {%- set read = {'version': dbt_cdc._read_by_version, 'column': dbt_cdc._read_by_column}[by] -%}
+    {%- set edge = dbt_cdc._remembered_edge(relation) or read(relation, column, unique_key) -%}
+    {%- do dbt_cdc._remember_edge(edge) -%}
+    {%- do return('(' ~ edge.sql ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _all_rows(relation, by) -%}
+    {%- do return('(select *' ~ (", 'i' as _op" if by == 'version' else '') ~ ' from ' ~ relation ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _upstream_relation(upstream, model_name, version) -%}
+    {#- Resolved by dbt's own ref, so that the edge is an ordinary one in dbt's graph. -#}
+    {%- if upstream is not string -%}{%- do return(upstream) -%}{%- endif -%}
+    {%- set names = [upstream, model_name] if model_name else [upstream] -%}
+    {%- do return(ref(*names, v=version) if version else ref(*names)) -%}
+{%- endmacro -%}
+
+
+{%- macro _reads_a_part() -%}
+    {#- `--empty` and `--sample` show a model less than there is. -#}
+    {%- do return(flags.EMPTY or (flags.SAMPLE is defined and flags.SAMPLE is not none)) -%}
+{%- endmacro -%}

@@ -1,0 +1,29 @@
+{%- macro reset_watermarks(source=none, destination=none) -%}
+    {#- Lets readers read from the start: the edge of both names, or all edges of the one that is given. -#}
+    {%- set edges = dbt_cdc._newest_edges() -%}
+    {%- if source is none and destination is none -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.reset_watermarks: give --args '{source: schema.table, destination:"
+               ~ " schema.table}', or one of the two for all its edges; run cdc_summary for their names") -%}
+    {%- endif -%}
+    {%- set asked = [] -%}
+    {%- for edge in edges if (source or edge.source) == edge.source and (destination or edge.destination) == edge.destination -%}
+        {%- do asked.append({'source': edge.source, 'destination': edge.destination, 'by': 'reset',
+                             'sequence': edge.sequence + 1}) -%}
+    {%- endfor -%}
+    {%- if not asked -%}{%- do dbt_cdc._raise_unknown_edge(source, destination, edges) -%}{%- endif -%}
+    {%- do dbt_cdc._append_edges(asked) -%}
+    {%- for edge in asked -%}
+        {%- do log('dbt_cdc: ' ~ edge.destination ~ ' will read ' ~ edge.source ~ ' from the start', info=true) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _raise_unknown_edge(source, destination, edges) -%}
+    {%- set problems = [] -%}
+    {%- for kind, name in {'source': source, 'destination': destination}.items() if name is not none -%}
+        {%- set known = edges | map(attribute=kind) | unique | list -%}
+        {%- do problems.append(dbt_cdc._unknown_name(kind, name, known) if name not in known
+                               else kind ~ " '" ~ name ~ "' has no such edge.") -%}
+    {%- endfor -%}
+    {%- do exceptions.raise_compiler_error('dbt_cdc.reset_watermarks: ' ~ (problems | join('\n  '))) -%}
+{%- endmacro -%}

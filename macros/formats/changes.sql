@@ -1,0 +1,40 @@
+{#- The format's own feed as images, before anything is paired. `table` is what _changed_table gives; the commits from
+    place `begin` (exclusive) to place `end` (inclusive) of its timeline. A query of one shape for all formats:
+    image (struct of the table's columns), is_after (boolean), position (orders commits), version, ts. -#}
+
+{%- macro delta__changes(table, begin, end) -%}
+    {%- set commits = table.timeline.commits -%}
+    {%- set feed = 'table_changes(' ~ dbt_cdc._literal(table.relation) ~ ', ' ~ commits[begin + 1].version ~ ', '
+                   ~ commits[end].version ~ ')' -%}
+    {%- set available = dbt_cdc._columns_of(feed) if end + 1 < commits | length else none -%}
+    select
+        {{ dbt_cdc._image(table.columns, available) }} as image,
+        _change_type in ('insert', 'update_postimage') as is_after,
+        _commit_version as position,
+        cast(_commit_version as string) as version,
+        _commit_timestamp as ts
+    from {{ feed }}
+{%- endmacro -%}
+
+
+{%- macro iceberg__changes(table, begin, end) -%}
+    {#- Iceberg 1.12 refuses changelog scans over delete files (merge-on-read); there each commit is compared with the
+        one before it, which gives the same images. -#}
+    {%- set commits = table.timeline.commits -%}
+    {%- set scope = commits[begin + 1:end + 1] -%}
+    {%- if scope | selectattr('delete_files') | list | length > 0 -%}
+        {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
+    {%- endif -%}
+    {%- set options = ["`end-snapshot-id` = '" ~ commits[end].version ~ "'"] -%}
+    {%- if begin >= 0 -%}{%- do options.append("`start-snapshot-id` = '" ~ commits[begin].version ~ "'") -%}{%- endif -%}
+    {#- Iceberg numbers the commits of the scan from 0 and leaves out those that only rewrite files. A join with its
+        table of snapshots would say the same, but a changelog scan takes part in no join (no statistics). -#}
+    {%- set moments = scope | rejectattr('operation', 'equalto', 'replace') | map(attribute='micros') -%}
+    select
+        {{ dbt_cdc._image(table.columns) }} as image,
+        _change_type in ('INSERT', 'UPDATE_AFTER') as is_after,
+        cast(_change_ordinal as bigint) as position,
+        cast(_commit_snapshot_id as string) as version,
+        timestamp_micros(array({{ moments | join(', ') }})[_change_ordinal]) as ts
+    from {{ table.relation }}.changes with ({{ options | join(', ') }})
+{%- endmacro -%}

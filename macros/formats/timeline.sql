@@ -1,0 +1,113 @@
+{#- What a table can still tell about its past, as one mapping for all formats:
+    commits      oldest first: {version (string), micros (commit time since 1970 UTC), operation}
+    feed_from    place in `commits` of the first commit whose row changes the format's feed holds; none: no feed
+    images_from  place in `commits` of the oldest version that can still be read
+    whole        true if the first commit in the list is the table's first, so that before it there was nothing -#}
+
+{%- macro delta__timeline(relation) -%}
+    {%- set rows = run_query('describe history ' ~ relation).rows | list -%}
+    {%- do rows.reverse() -%}
+    {%- set micros = dbt_cdc._epoch_micros(rows | map(attribute='timestamp') | list) -%}
+    {%- set commits, fed, vacuum = [], namespace(value=none, start=none), namespace(horizon=none, kept=0) -%}
+    {%- for row in rows -%}
+        {%- set parameters = fromjson(row['operationParameters'] or '{}') or {} -%}
+        {%- set state = dbt_cdc._delta_feed_state(row['operation'], parameters) -%}
+        {%- set fed.value = state if state is not none else fed.value -%}
+        {%- if fed.value is sameas false -%}
+            {%- set fed.start = none -%}
+        {%- elif fed.start is none -%}
+            {%- set fed.start = loop.index0 -%}
+        {%- endif -%}
+        {%- if row['operation'] == 'VACUUM START' -%}
+            {%- set retention = parameters.get('specifiedRetentionMillis') or parameters.get('defaultRetentionMillis') -%}
+            {%- set vacuum.horizon = [vacuum.horizon or 0, micros[loop.index0] - (retention or 0) | int * 1000] | max -%}
+        {%- endif -%}
+        {%- do commits.append({'version': row['version'] | int | string, 'micros': micros[loop.index0],
+                               'operation': row['operation'], 'appends': parameters.get('mode') == 'Append'}) -%}
+    {%- endfor -%}
+    {%- for commit in commits if vacuum.horizon and commit.micros < vacuum.horizon -%}
+        {%- if dbt_cdc._delta_replaces_files(commit) -%}{%- set vacuum.kept = loop.index0 -%}{%- endif -%}
+    {%- endfor -%}
+    {%- set on = dbt_cdc._table_property(relation, 'delta.enableChangeDataFeed') == 'true' -%}
+    {%- set lost = vacuum.kept + 1 if vacuum.kept > 0 else 0 -%}
+    {%- do return({
+        'commits': commits,
+        'feed_from': [fed.start or 0, lost] | max if on else none,
+        'images_from': vacuum.kept,
+        'whole': commits[0].version == '0',
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_feed_state(operation, parameters) -%}
+    {#- What a commit says about the feed: true, false, or none where it says nothing. -#}
+    {%- set name = 'delta.enableChangeDataFeed' -%}
+    {%- set said = parameters.get('properties') -%}
+    {%- set properties = fromjson(said) if said is string else said -%}
+    {%- if operation == 'UNSET TBLPROPERTIES' -%}
+        {%- do return(false if name in (properties or []) else none) -%}
+    {%- endif -%}
+    {%- if properties is mapping and name in properties -%}
+        {%- do return(properties[name] | string | lower == 'true') -%}
+    {%- endif -%}
+    {%- do return(false if 'CREATE' in operation or 'REPLACE' in operation else none) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_replaces_files(commit) -%}
+    {#- Does the commit take files out of the table, so that VACUUM may delete what older versions need? -#}
+    {%- set harmless = ['CREATE TABLE', 'CREATE TABLE AS SELECT', 'ADD COLUMNS', 'SET TBLPROPERTIES',
+                        'UNSET TBLPROPERTIES', 'CHANGE COLUMN', 'VACUUM START', 'VACUUM END', 'STREAMING UPDATE'] -%}
+    {%- do return(commit.operation not in harmless and not commit.appends) -%}
+{%- endmacro -%}
+
+
+{%- macro iceberg__timeline(relation) -%}
+    {%- set snapshots = {} -%}
+    {%- for row in run_query(
+        "select cast(snapshot_id as string) as version, cast(parent_id as string) as parent, "
+        ~ "unix_micros(committed_at) as micros, operation, "
+        ~ "coalesce(cast(summary['total-delete-files'] as bigint), 0) > 0 as delete_files from "
+        ~ relation ~ ".snapshots").rows -%}
+        {%- do snapshots.update({row['version']: row}) -%}
+    {%- endfor -%}
+    {%- set commits, walk = [], namespace(at=dbt_cdc.iceberg__current_version(relation), parent=none) -%}
+    {%- for _ in snapshots if walk.at in snapshots -%}
+        {%- set row = snapshots[walk.at] -%}
+        {%- do commits.append({'version': walk.at, 'micros': row['micros'] | int, 'operation': row['operation'],
+                               'delete_files': row['delete_files']}) -%}
+        {%- set walk.at, walk.parent = row['parent'], row['parent'] -%}
+    {%- endfor -%}
+    {%- do commits.reverse() -%}
+    {%- set whole = walk.parent is none -%}
+    {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole}) -%}
+{%- endmacro -%}
+
+
+{%- macro _table_property(relation, name) -%}
+    {#- The value of a table property as text, or none. -#}
+    {%- for row in run_query('show tblproperties ' ~ relation).rows if row[0] == name -%}
+        {%- do return(row[1] | string) -%}
+    {%- endfor -%}
+    {%- do return(none) -%}
+{%- endmacro -%}
+
+
+{%- macro _epoch_micros(moments) -%}
+    {#- Microseconds since 1970 UTC of timestamps as a query gave them: Python's local time from dbt-spark's session
+        method, the Spark session's time zone from a server. -#}
+    {%- set micros = [] -%}
+    {%- if target.method == 'session' -%}
+        {%- for moment in moments -%}
+            {%- do micros.append((moment.timestamp() * 1000000) | round | int) -%}
+        {%- endfor -%}
+    {%- elif moments -%}
+        {%- set literals = [] -%}
+        {%- for moment in moments -%}
+            {%- do literals.append('unix_micros(timestamp ' ~ dbt_cdc._literal(moment) ~ ')') -%}
+        {%- endfor -%}
+        {%- set row = run_query('select array(' ~ literals | join(', ') ~ ') as micros').rows[0] -%}
+        {%- for value in fromjson(row[0]) -%}{%- do micros.append(value | int) -%}{%- endfor -%}
+    {%- endif -%}
+    {%- do return(micros) -%}
+{%- endmacro -%}

@@ -1,0 +1,48 @@
+"""The Spark session that Python models run in: the one that dbt-spark's own ``session`` method uses."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+
+def get_session(settings: Mapping[str, Any]) -> Any:
+    """The session of this process, or a new one with `settings`.
+
+    Built like dbt-spark builds its own, so that SQL and Python models of a ``session`` profile share one: an embedded
+    local Spark by default, a cluster by ``spark.master``, a remote Spark by the environment variable SPARK_REMOTE.
+
+    Raises DbtRuntimeError with the command to run if pyspark, or what it needs for Spark Connect, is not installed.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise _missing("pyspark", "spark", error) from error
+    # What this logger prints, the whole Java stack included, is in our error; on the screen it would bury it.
+    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    builder = SparkSession.builder.enableHiveSupport()
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except ImportError as error:
+        raise _missing("what pyspark needs for Spark Connect", "connect", error) from error
+    except Exception as error:
+        raise DbtRuntimeError(f"dbt_cdc: no Spark session for Python models{_remote()}: {error}") from error
+
+
+def _missing(what: str, extra: str, error: ImportError) -> DbtRuntimeError:
+    return DbtRuntimeError(
+        f"dbt_cdc: Python models with submission_method: session need {what}, which is not installed"
+        f" ({error}).\nInstall it with:\n  pip install 'dbt-cdc[{extra}]'"
+    )
+
+
+def _remote() -> str:
+    """Where SPARK_REMOTE points to; what follows ';' may hold a token and stays out of messages."""
+    url = os.environ.get("SPARK_REMOTE")
+    return f" at SPARK_REMOTE={url.partition(';')[0]}" if url else ""

@@ -1,0 +1,105 @@
+"""Writes a Python model's frame as dbt-spark writes a SQL model: one ``create table … as select``.
+
+The clauses are those of dbt-spark's SQL path (``spark__create_table_as``), from the same configs and with the same
+meaning: what users write as SQL there (``partition_by: days(ts)``) is SQL here.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_REPLACEABLE = ("delta", "iceberg")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The table to write, with its model's alias, description and configs."""
+
+    relation: str
+    alias: str
+    description: str
+    config: Mapping[str, Any]
+
+    @property
+    def is_intermediate(self) -> bool:
+        """Is this the table of new rows that an incremental model adds to its target?"""
+        return self.relation.replace("`", "").rpartition(".")[2] != self.alias
+
+
+def write(frame: Any, target: Target) -> None:
+    """Create the target from the frame, or replace it where its format can."""
+    view = f"dbt_cdc_{uuid.uuid4().hex}"
+    session = frame.sparkSession
+    frame.createOrReplaceTempView(view)
+    try:
+        if target.is_intermediate:
+            session.sql(f"drop table if exists {target.relation}")
+        session.sql(create_statement(target, f"select * from {view}"))
+    finally:
+        session.catalog.dropTempView(view)
+
+
+def create_statement(target: Target, query: str) -> str:
+    """The statement that makes the target from a query.
+
+    An intermediate table gets what decides about its columns (format, options, properties), not where and how the
+    target lies: at the target's location it would destroy the target.
+    """
+    config = target.config
+    file_format = config.get("file_format")
+    clauses = [
+        f"create {'or replace ' if file_format in _REPLACEABLE else ''}table {target.relation}",
+        f"using {file_format}" if file_format else "",
+        _properties("options", _options(config)),
+        _properties("tblproperties", config.get("tblproperties")),
+    ]
+    if not target.is_intermediate:
+        clauses += [_partitions(config), _buckets(config), _location(target), _comment(target)]
+    return "\n".join([*filter(None, clauses), "as", query])
+
+
+def _options(config: Mapping[str, Any]) -> dict[str, Any]:
+    options = dict(config.get("options") or {})
+    if config.get("file_format") == "hudi" and config.get("unique_key"):
+        options.setdefault("primaryKey", ",".join(_names(config["unique_key"])))
+    return options
+
+
+def _properties(keyword: str, properties: Mapping[str, Any] | None) -> str:
+    if not properties:
+        return ""
+    pairs = (f"{_literal(name)} = {_literal(value)}" for name, value in properties.items())
+    return f"{keyword} ({', '.join(pairs)})"
+
+
+def _partitions(config: Mapping[str, Any]) -> str:
+    names = _names(config.get("partition_by"))
+    return f"partitioned by ({', '.join(names)})" if names else ""
+
+
+def _buckets(config: Mapping[str, Any]) -> str:
+    names, buckets = _names(config.get("clustered_by")), config.get("buckets")
+    return f"clustered by ({', '.join(names)}) into {buckets} buckets" if names and buckets else ""
+
+
+def _location(target: Target) -> str:
+    root = target.config.get("location_root")
+    return f"location {_literal(f'{root}/{target.alias}')}" if root else ""
+
+
+def _comment(target: Target) -> str:
+    persist_docs = target.config.get("persist_docs") or {}
+    return f"comment {_literal(target.description)}" if persist_docs.get("relation") else ""
+
+
+def _names(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else [str(name) for name in value or ()]
+
+
+def _literal(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

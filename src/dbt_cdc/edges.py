@@ -1,0 +1,93 @@
+"""Reading only what changed, in Python models: the same edges and watermarks as ``dbt_cdc.ref_changes`` in SQL.
+
+What to read is decided by the dbt package's own macros, which this module calls, so both forms share every rule.
+A SQL model moves its watermarks by a post-hook. dbt lets no Python model register one, so here dbt's event that a node
+has finished moves them, in the node's own thread and before anything downstream starts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.factory import get_adapter_by_type
+from dbt_common.events.contextvars import get_node_info
+from dbt_common.events.event_manager_client import add_callback_to_manager, get_event_manager
+from dbt_common.exceptions import DbtRuntimeError
+
+_LIMITED = re.compile(r"^\(select \* from (.+?) where false limit 0\).*$", re.DOTALL)
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def ref_changes(
+    dbt: Any,
+    spark: SparkSession,
+    *name: str,
+    v: Any = None,
+    by: str | None = None,
+    column: str | None = None,
+    unique_key: str | list[str] | None = None,
+) -> DataFrame:
+    """The rows of an upstream that this Python model has not processed yet.
+
+    The columns are the upstream's; by version there is one more, ``_op`` (string: ``i``, ``u`` or ``d``). The model is
+    an ``incremental`` one with ``unique_key`` and ``incremental_strategy`` ``merge``, or one of dbt_cdc's own. Its
+    watermark moves when its write has committed. Stamps are compared as instants, in no time zone.
+
+    Args:
+        dbt: The first argument of ``model``.
+        spark: The second argument of ``model``.
+        name: What ``dbt.ref`` takes (``'orders'``, or ``'package', 'orders'``), or what ``dbt.source`` takes. The model
+            also has that call, as ``dbt.ref('orders')``: dbt reads a Python model's upstreams from such calls.
+        v: The version of a versioned model.
+        by: ``column`` or ``version``; without it what the model's option ``ref_changes_by`` says, else ``column``.
+        column: The column that stamps the rows; without it what the option ``ref_changes_column`` says, else
+            ``cdc_datetime_updated``.
+        unique_key: By version: the upstream's key; without it that of the upstream model, else of this one.
+
+    Raises:
+        DbtRuntimeError: The model lacks the ``dbt.ref`` line, or runs outside dbt.
+        CompilationError: The model can't read by ``ref_changes``; the message lists every reason.
+    """
+    node = get_node_info()
+    if not node:
+        raise DbtRuntimeError("dbt_cdc.ref_changes reads for a model that dbt runs, and dbt runs none here")
+    relation = _relation(dbt, name, v, str(node["unique_id"]))
+    how = {"by": by, "column": column, "unique_key": unique_key}
+    rows = _run_macro("_ref_changes_of_python", {"unique_id": node["unique_id"], "upstream": relation, **how})
+    if _move_watermarks not in get_event_manager().callbacks:
+        add_callback_to_manager(_move_watermarks)
+    return spark.sql(f"select * from {rows}")
+
+
+def _relation(dbt: Any, name: tuple[str, ...], v: Any, model: str, reader: str = "ref_changes") -> str:
+    """The upstream's `schema.table`, from the functions that dbt adds to a compiled model."""
+    generated = dbt.ref.__globals__
+    version = {} if v is None else {"v": v}
+    for kind in ("ref", "source"):
+        try:
+            found = str(generated[kind](*name, **version, dbt_load_df_function=str))
+            # under --empty dbt gives `(select * from raw.orders where false limit 0)` for a source
+            return _LIMITED.sub(r"\1", found)
+        except (KeyError, TypeError):
+            continue
+    call = ", ".join([*map(repr, name), *(f"v={v!r}" for _ in version)])
+    raise DbtRuntimeError(
+        f"dbt_cdc: {model} reads {call} by {reader}, but dbt knows no such upstream of it, and so would not build "
+        f"that first. Add the line `dbt.ref({call})` (for a source `dbt.source({call})`) to the model"
+    )
+
+
+def _run_macro(name: str, arguments: dict[str, Any]) -> Any:
+    return get_adapter_by_type("spark").execute_macro(name, project="dbt_cdc", kwargs=arguments)
+
+
+def _move_watermarks(message: Any) -> None:
+    """Called by dbt for each of its events; an error here fails the node."""
+    if message.info.name != "NodeFinished" or message.data.run_result.status != "success":
+        return
+    node = message.data.node_info
+    with get_adapter_by_type("spark").connection_named(f"{node.unique_id}_edges"):
+        _run_macro("_move_watermarks_of_python", {"unique_id": node.unique_id})

@@ -1,0 +1,343 @@
+"""Models that read only what changed upstream since their own last successful run."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from tests.support.project import Project
+
+READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}"
+
+
+def edges(project: Project, schema: str = "{schema}") -> list[tuple[Any, ...]]:
+    """All moves so far, oldest first: upstream, model (without schema), watermark."""
+    query = f"""select source, destination, cdc_datetime_updated from {schema}.cdc_metadata
+                order by source, destination, sequence"""
+    return [(s.split(".")[1], d.split(".")[1], w) for s, d, w in project.rows(query)]
+
+
+def said(project: Project) -> list[str]:
+    """What dbt_cdc has logged, without the schema, in the order of the log."""
+    lines = [line.split("dbt_cdc: ", 1)[1] for line in project.log().splitlines() if "dbt_cdc: " in line]
+    return [line.replace(project.schema + ".", "") for line in lines]
+
+
+def test_a_pipeline_reads_all_rows_first_and_then_only_the_new_ones(project: Project) -> None:
+    project.write(
+        {
+            "models/input.sql": """
+                {{ config(materialized='incremental', incremental_strategy='append') }}
+                select id, name, timestamp '2024-01-01 00:00:00' + make_interval(0, 0, 0, {{ var('day') }})
+                    as cdc_datetime_updated
+                from values {{ var('customers') }} as t (id, name)
+            """,
+            "models/factors.sql": "{{ config(materialized='table') }} select 100 as factor",
+            "models/processed.sql": f"""
+                {READER}
+                select id, name, concat(name, '_processed') as processed_name, cdc_datetime_updated
+                from {{{{ dbt_cdc.ref_changes('input') }}}}
+            """,
+            "models/result.sql": f"""
+                {READER}
+                select id, name, processed_name, id * factor as score, '{{{{ var('day') }}}}' as day,
+                    cdc_datetime_updated
+                from {{{{ dbt_cdc.ref_changes('processed') }}}} as p
+                cross join {{{{ ref('factors') }}}}
+            """,
+        }
+    )
+    project.dbt("run", "--vars", "{day: 1, customers: \"(1, 'Alice'), (2, 'Bob')\"}")
+    first, second = datetime(2024, 1, 2), datetime(2024, 1, 3)
+    assert edges(project) == [("input", "processed", first), ("processed", "result", first)]
+
+    project.dbt("run", "--vars", "{day: 2, customers: \"(3, 'Charlie'), (4, 'Diana')\"}")
+    assert project.rows("select * from {schema}.result order by id") == [
+        (1, "Alice", "Alice_processed", 100, "1", first),
+        (2, "Bob", "Bob_processed", 200, "1", first),
+        (3, "Charlie", "Charlie_processed", 300, "2", second),
+        (4, "Diana", "Diana_processed", 400, "2", second),
+    ]
+    assert edges(project) == [
+        ("input", "processed", first),
+        ("input", "processed", second),
+        ("processed", "result", first),
+        ("processed", "result", second),
+    ]
+    assert said(project) == [
+        "processed reads 2 rows of input (all of them), cdc_datetime_updated up to 2024-01-02 00:00:00",
+        "result reads 2 rows of processed (all of them), cdc_datetime_updated up to 2024-01-02 00:00:00",
+        "processed reads 2 rows of input (new ones), cdc_datetime_updated up to 2024-01-03 00:00:00",
+        "result reads 2 rows of processed (new ones), cdc_datetime_updated up to 2024-01-03 00:00:00",
+    ]
+    assert project.tables() == {"input", "factors", "processed", "result", "cdc_metadata"}
+
+
+def read_by(call: str, *, select: str = "*", before: str = "") -> str:
+    """A model that merges what `call` gives, and says in which of the test's runs it last got a row."""
+    return f"{READER}{before} select {select}, {{{{ var('run') }}}} as run from {{{{ dbt_cdc.ref_changes({call}) }}}}"
+
+
+EVENTS = "source('raw', 'events')"
+AT = "timestamp '2024-01-01 00:00:00'"
+
+
+def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(project: Project) -> None:
+    event = "insert into {schema}.events values (%s, timestamp '2024-01-01 00:00:%s', %s)"
+    project.sql(
+        "create table {schema}.events (id int, cdc_datetime_updated timestamp, `Größe` int)"
+        f" using {project.file_format}"
+    )
+    project.sql(event % (1, "01", 1))
+    project.sql(event % (2, "02", 2))
+    project.sql("insert into {schema}.events values (3, null, null)")
+    project.sql(
+        f"create table {{schema}}.arrivals (id int, cdc_datetime_updated timestamp) using {project.file_format}"
+    )
+    arrival = "insert into {schema}.arrivals values (%s, timestamp '2024-01-01 00:00:%s')"
+    project.sql(arrival % (1, "01"))
+    breaks = "{{ exceptions.raise_compiler_error('broken') if execute and var('run') == 2 }}"
+    lands = "{% if var('run') == 2 %}" + (arrival % (9, "09")).format(schema=project.schema) + "{% endif %}"
+    project.write(
+        {
+            "models/sources.yml": f"""
+                sources: [{{name: raw, schema: {project.schema}, tables: [{{name: events}}, {{name: arrivals}}]}}]
+            """,
+            "models/seen.sql": "{{ config(materialized='view') }} select * from {{ source('raw', 'events') }}",
+            "models/inline.sql": "{{ config(materialized='ephemeral') }} select * from {{ source('raw', 'events') }}",
+            "models/plain.sql": read_by(EVENTS),
+            "models/behind_inline.sql": read_by("'inline'"),
+            "models/other.sql": read_by(f"{EVENTS}, column='größe'"),
+            "models/through_a_view.sql": read_by("'seen'"),
+            "models/without_stamp.sql": read_by(f"{EVENTS}, column='loaded'"),
+            # a row lands after the model has pinned what it reads and before it writes
+            "models/busy.sql": read_by("source('raw', 'arrivals')", before='{{ config(pre_hook="' + lands + '") }}'),
+            # a run that breaks before the write, and one that breaks between write and watermark
+            "models/broken.sql": read_by(
+                EVENTS, select="id, if({{ var('run') }} = 2, raise_error('broken'), 0) as zero"
+            ),
+            "models/unmoved.sql": read_by(EVENTS, before='{{ config(post_hook="' + breaks + '") }}'),
+        }
+    )
+
+    def run(number: int, *arguments: str, broken: bool = False) -> None:
+        command = ("run", "--vars", f"{{run: {number}}}", "--threads", "2", *arguments)
+        project.error(*command) if broken else project.dbt(*command)
+
+    def ids(model: str) -> dict[int, int]:
+        """The run in which each row was last read."""
+        return dict(project.rows(f"select id, run from {{schema}}.{model}"))
+
+    run(1)
+    readers = ["plain", "other", "through_a_view", "without_stamp", "broken", "unmoved"]
+    assert {name: ids(name) for name in readers} == {name: {1: 1, 2: 1, 3: 1} for name in readers}
+    assert ids("busy") == {1: 1}
+
+    project.sql(event % (4, "04", 4))
+    project.sql(arrival % (4, "04"))
+    project.sql(event % (5, "02", 5))  # late: stamped at the watermark
+    run(2, broken=True)
+    assert ids("plain") == {1: 1, 2: 1, 3: 2, 4: 2}
+    assert ids("other") == {1: 1, 2: 1, 3: 2, 4: 2, 5: 2}
+    assert ids("through_a_view") == {1: 1, 2: 1, 3: 2, 4: 2}
+    assert ids("without_stamp") == ids("behind_inline") == dict.fromkeys([1, 2, 3, 4, 5], 2)
+    assert ids("busy") == {1: 1, 4: 2}
+    assert ids("broken") == {1: 1, 2: 1, 3: 1}
+    assert ids("unmoved") == {1: 1, 2: 1, 3: 2, 4: 2}
+    watermarks = {(s, d): w for s, d, w in edges(project)}
+    second, fourth = datetime(2024, 1, 1, 0, 0, 2), datetime(2024, 1, 1, 0, 0, 4)
+    assert watermarks == {
+        ("events", "plain"): fourth,
+        ("events", "other"): None,
+        ("seen", "through_a_view"): fourth,
+        ("events", "without_stamp"): None,
+        ("arrivals", "busy"): fourth,
+        ("events", "broken"): second,
+        ("events", "unmoved"): second,
+    }
+
+    moves = edges(project)
+    vars_ = ("--vars", "{run: 3}")
+    project.dbt("compile", *vars_)
+    project.dbt("show", "--select", "plain", *vars_)
+    project.dbt("docs", "generate", *vars_)
+    project.dbt("test", *vars_)
+    project.dbt("run", "--empty", *vars_)
+    assert edges(project) == moves
+
+    run(3, "--select", "plain", "busy", "broken", "unmoved")
+    assert ids("plain") == {1: 1, 2: 1, 3: 3, 4: 2}
+    assert ids("busy") == {1: 1, 4: 2, 9: 3}
+    assert ids("broken") == {1: 1, 2: 1, 3: 3, 4: 3}
+    assert ids("unmoved") == {1: 1, 2: 1, 3: 3, 4: 3}
+
+    run(4, "--full-refresh", "--select", "plain")
+    assert ids("plain") == dict.fromkeys([1, 2, 3, 4, 5], 4)
+    project.sql("drop table {schema}.busy")
+    run(5, "--select", "plain", "busy")
+    assert ids("busy") == dict.fromkeys([1, 4, 9], 5)
+    assert ids("plain") == {1: 4, 2: 4, 3: 5, 4: 4, 5: 4}
+    # an empty table made in the place of a full one has nothing of what the watermark says
+    run(6, "--empty", "--full-refresh", "--select", "plain")
+    assert ids("plain") == {}
+    run(7, "--select", "plain")
+    assert ids("plain") == dict.fromkeys([1, 2, 3, 4, 5], 7)
+
+
+def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_written(project: Project) -> None:
+    new = "select * from {{ dbt_cdc.ref_changes('orders') }}"
+    bad = "{{ config(materialized='incremental', incremental_strategy='%s', %s) }} select * from {{ %s }}"
+    project.write(
+        {
+            "models/orders.sql": "{{ config(materialized='table') }} select 1 as id, map('a', 1) as m",
+            "models/as_table.sql": "{{ config(materialized='table') }}" + new,
+            "models/as_view.sql": "{{ config(materialized='view') }}" + new,
+            "models/inline.sql": "{{ config(materialized='ephemeral') }}" + new,
+            "models/behind.sql": READER + "select * from {{ ref('inline') }}",
+            "models/appends.sql": bad
+            % ("append", "meta={'dbt_cdc': {'ref_changes_bye': 'version'}}", "dbt_cdc.ref_changes('orders')"),
+            "models/misspelt.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', by='versoin')"),
+            "models/unsortable.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', column='m')"),
+            "models/two_ways.sql": READER + new + " join {{ dbt_cdc.ref_changes('orders', column='id') }} using (id)",
+            "models/unnamed.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    return dbt_cdc.ref_changes(dbt, spark, "orders")
+            """,
+        }
+    )
+    said = project.error("run").replace(project.schema, "schema")
+    for model, problem in {
+        "as_table": "ref_changes works in incremental models only, got 'table', which keeps nothing between runs",
+        "as_view": "got 'view'",
+        "behind": "compilation error in referenced ephemeral model model.consumer.inline",
+        "appends": "ref_changes needs incremental_strategy 'merge', got 'append'",
+        "misspelt": "ref_changes: by must be one of column, version, got \"versoin\", did you mean 'version'?",
+        "unsortable": "column m of schema.orders is of type map<string,int>",
+        "two_ways": "ref_changes reads schema.orders in two ways, by column cdc_datetime_updated and by column id",
+        "unnamed": "Add the line `dbt.ref('orders')`",
+    }.items():
+        message = said.split(f"\n{model}: ")[1].split("\nmodel.")[0]
+        assert problem in message, message
+    assert (
+        "ref_changes needs a unique_key" in said
+        and "unknown option 'ref_changes_bye', did you mean 'ref_changes_by'?" in said
+    )
+    assert "dbt_cdc: model.consumer.inline can't run, nothing was written:" in project.log()
+    assert project.tables() == {"orders", "cdc_metadata"}
+    assert edges(project) == []
+
+
+def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: Project) -> None:
+    project.sql(
+        "create table {schema}.orders (id int, amount int, cdc_datetime_updated timestamp)"
+        f" using {project.file_format}"
+    )
+    first, second = datetime(2024, 1, 1), datetime(2024, 1, 2)
+    row = "insert into {schema}.orders values (%s, %s, timestamp '2024-01-0%s')"
+    project.sql(row % (1, 10, 1))
+    project.sql(row % (2, 20, 1))
+    python = """
+        import dbt_cdc
+
+        def model(dbt, spark):
+            dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+            run = dbt.config.get("run")
+            changes = dbt_cdc.ref_changes(dbt, spark, %s)
+            %s
+            return changes.selectExpr("*", f"{run} as run")
+    """
+    project.write(
+        {
+            "models/models.yml": f"""
+                sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]
+                models:
+                  - name: python_changes
+                    config: {{run: "{{{{ var('run') }}}}", meta: {{dbt_cdc: {{ref_changes_by: version}}}}}}
+                  - name: python_rows
+                    config: {{run: "{{{{ var('run') }}}}"}}
+                  - name: python_second
+                    config: {{run: "{{{{ var('run') }}}}"}}
+            """,
+            "models/changes.sql": read_by("source('raw', 'orders'), by='version'"),
+            "models/python_changes.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
+            "models/python_rows.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
+            "models/python_second.py": python
+            % ("'python_rows'", "dbt.ref('python_rows'); changes = changes.drop('run')"),
+        }
+    )
+
+    def run(number: int, *arguments: str) -> None:
+        project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
+
+    run(1)
+    both = [(1, 10, first, "i", 1), (2, 20, first, "i", 1)]
+    assert project.rows("select * from {schema}.changes order by id") == both
+    assert project.rows("select * from {schema}.python_changes order by id") == both
+    assert [name for name, _ in project.columns("python_changes")] == [
+        "id",
+        "amount",
+        "cdc_datetime_updated",
+        "_op",
+        "run",
+    ]
+    assert project.rows("select id, run from {schema}.python_rows order by id") == [(1, 1), (2, 1)]
+
+    project.sql("update {schema}.orders set amount = 11 where id = 1")
+    project.sql("delete from {schema}.orders where id = 2")
+    project.sql(row % (3, 30, 1))  # late: stamped at the watermark
+    project.sql(row % (4, 40, 2))
+    project.sql("update {schema}.orders set amount = 41 where id = 4")
+    project.sql(row % (5, 50, 2))
+    project.sql("delete from {schema}.orders where id = 5")
+    run(2)
+    after = [(1, 11, first, "u", 2), (2, 20, first, "d", 2), (3, 30, first, "i", 2), (4, 41, second, "i", 2)]
+    assert project.rows("select * from {schema}.changes order by id") == after
+    assert project.rows("select * from {schema}.python_changes order by id") == after
+    rows = [(1, 10, 1), (2, 20, 1), (4, 41, 2)]
+    assert project.rows("select id, amount, run from {schema}.python_rows order by id") == rows
+    assert project.rows("select id, amount, run from {schema}.python_second order by id") == rows
+    moves = edges(project)
+    assert [(s, d) for s, d, _ in moves] == [
+        *[("orders", name) for name in ["changes", "changes", "python_changes", "python_changes"]],
+        *[("orders", "python_rows")] * 2,
+        *[("python_rows", "python_second")] * 2,
+    ]
+    assert [w for _, d, w in moves if d == "python_second"] == [first, second]
+
+    run(3)  # nothing new
+    run(4, "--empty", "--select", "changes", "python_second")
+    assert project.rows("select * from {schema}.changes order by id") == after
+    assert project.rows("select * from {schema}.python_changes order by id") == after
+    assert project.rows("select id, amount, run from {schema}.python_second order by id") == rows
+    assert edges(project) == moves
+
+    project.sql(row % (6, 60, 3))
+    project.dbt("run-operation", "cdc_summary")
+    version = project.rows(
+        "select watermark from {schema}.cdc_metadata where tracked_by = 'version' order by sequence desc limit 1"
+    )[0][0]
+    schema = project.schema
+    printed = re.split("source +destination", project.log())[-1].replace(f"{schema}.", "").splitlines()[2:6]
+    lines = [[cell.strip() for cell in line.split("  ") if cell] for line in printed]
+    assert lines == [
+        ["orders", "changes", "by version", version, "1", lines[0][-1]],
+        ["orders", "python_changes", "by version", version, "1", lines[1][-1]],
+        ["orders", "python_rows", "by cdc_datetime_updated", "2024-01-02 00:00:00", "1", "1 d 00:00:00"],
+        ["python_rows", "python_second", "by cdc_datetime_updated", "2024-01-02 00:00:00", "0", "00:00:00"],
+    ]
+
+    edge = f"{{source: {schema}.orders, destination: {schema}.%s}}"
+    assert "did you mean" in project.error("run-operation", "reset_watermarks", "--args", edge % "python_row")
+    project.dbt("run-operation", "reset_watermarks", "--args", edge % "python_rows")
+    run(5)
+    assert project.rows("select id, run from {schema}.python_rows order by id") == [
+        (1, 5),
+        (2, 1),
+        (3, 5),
+        (4, 5),
+        (6, 5),
+    ]

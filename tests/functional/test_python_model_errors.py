@@ -1,0 +1,145 @@
+"""An error in a Python model names the model's own file, line and source line, and leaves the session usable."""
+
+from __future__ import annotations
+
+from tests.support.project import Project
+
+MODELS = {
+    "models/orders.sql": "{{ config(materialized='table') }} select id, id * 2 as amount from range(3)",
+    # three blank lines first: dbt strips them
+    "models/imports.py": """
+
+
+        import a_package_that_is_missing
+
+
+        def model(dbt, spark):
+            return spark.range(1)
+    """,
+    "models/raises.py": """
+        def ratio(x):
+            return x / 0
+
+
+        def model(dbt, spark):
+            dbt.config(materialized="table")
+            n = ratio(1)
+            return dbt.ref("orders").limit(n)
+    """,
+    "models/wraps.py": """
+        def model(dbt, spark):
+            try:
+                [][0]
+            except IndexError as error:
+                raise ValueError("no first row") from error
+            return spark.range(1)
+    """,
+    "models/unresolved.py": """
+        def model(dbt, spark):
+            orders = dbt.ref("orders")
+            return orders.select("amuont")
+    """,
+    "models/lazy.py": """
+        from pyspark.sql import functions as F
+
+
+        def model(dbt, spark):
+            orders = dbt.ref("orders")
+            return orders.withColumn("x", F.raise_error(F.lit("no good")).cast("int"))
+    """,
+    "models/lazy_udf.py": """
+        from pyspark.sql import functions as F
+
+
+        @F.udf("int")
+        def boom(x):
+            return 1 // 0
+
+
+        def model(dbt, spark):
+            return dbt.ref("orders").withColumn("x", boom("id"))
+    """,
+    "models/unwritable.py": """
+        def model(dbt, spark):
+            dbt.config(partition_by="missing")
+            return dbt.ref("orders")
+    """,
+    "models/leaves.py": """
+        import sys
+
+
+        def model(dbt, spark):
+            sys.exit("enough")
+            return spark.range(1)
+    """,
+    "models/no_frame.py": """
+        def model(dbt, spark):
+            return {"orders": dbt.ref("orders")}
+    """,
+    "models/fine.py": """
+        def model(dbt, spark):
+            return dbt.ref("orders").limit(1)
+    """,
+}
+
+
+def test_an_error_shows_the_models_own_file_line_and_source_line(project: Project) -> None:
+    project.configure(models={"+materialized": "table"})
+    project.write(MODELS)
+    project.error("run")
+    results = {name: result["message"].partition("\n")[2] for name, result in project.run_results().items()}
+    said = {name: [line.strip() for line in message.splitlines()] for name, message in results.items()}
+
+    assert said["imports"] == [
+        "ModuleNotFoundError: No module named 'a_package_that_is_missing'",
+        'File "models/imports.py", line 4, in <module>',
+        "import a_package_that_is_missing",
+    ]
+    assert said["raises"] == [
+        "ZeroDivisionError: division by zero",
+        'File "models/raises.py", line 8, in model',
+        "n = ratio(1)",
+        'File "models/raises.py", line 3, in ratio',
+        "return x / 0",
+    ]
+    assert said["wraps"] == [
+        "ValueError: no first row",
+        "caused by IndexError: list index out of range",
+        'File "models/wraps.py", line 6, in model',
+        'raise ValueError("no first row") from error',
+    ]
+    assert said["unresolved"][0].startswith("AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION]")
+    assert said["unresolved"][0].endswith("Did you mean one of the following? [`amount`, `id`]. SQLSTATE: 42703")
+    assert said["unresolved"][1:] == [
+        'File "models/unresolved.py", line 4, in model',
+        'return orders.select("amuont")',
+    ]
+    assert said["leaves"] == [
+        "SystemExit: enough",
+        'File "models/leaves.py", line 6, in model',
+        'sys.exit("enough")',
+    ]
+    assert said["no_frame"] == [
+        "model() returned a builtins.dict; expected a Spark, pandas-on-Spark or pandas DataFrame."
+    ]
+    _lazy_errors(said, project.schema)
+
+    # nothing was written but what has no fault, and the session still works
+    assert project.tables() == {"orders", "fine"}
+    assert project.rows("select count(*) from {schema}.fine") == [(1,)]
+
+
+def _lazy_errors(said: dict[str, list[str]], schema: str) -> None:
+    """What Spark finds only when it writes the frame."""
+    assert (
+        said["lazy"][0]
+        == f"while writing {schema}.lazy: SparkRuntimeException: [USER_RAISED_EXCEPTION] no good SQLSTATE: P0001"
+    )
+    assert said["lazy_udf"][-3:] == [
+        "ZeroDivisionError: integer division or modulo by zero",
+        'File "models/lazy_udf.py", line 7, in boom',
+        "return 1 // 0",
+    ]
+    assert said["unwritable"][0].startswith(f"while writing {schema}.unwritable: ")
+    assert "missing" in said["unwritable"][0]
+    assert not [line for lines in said.values() for line in lines if line.startswith("at ") or "JVM" in line]

@@ -1,0 +1,159 @@
+"""Python models write tables as SQL models do, whatever kind of frame they return."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+
+from tests.support.project import Project
+
+SCHEMA_YML = """
+    models:
+      - name: sql_twin
+        description: &text "It's a twin; a twin's"
+        columns: [{name: id, description: "the 'key'"}]
+      - name: python_twin
+        description: *text
+        columns: [{name: id, description: "the 'key'"}]
+"""
+
+TWIN_CONFIG = """
+    materialized="table", partition_by=["part"], location_root="{root}/{twin}",
+    tblproperties={{"dbt_cdc.note": "kept"}}, persist_docs={{"relation": True, "columns": True}},
+    grants={{}}
+"""
+
+
+def described(project: Project, table: str) -> dict[str, str]:
+    """What Spark says about a table, without what differs between any two tables."""
+    rows = project.spark.sql(f"describe table extended {project.schema}.{table}").collect()
+    told = {row[0]: row[1] for row in rows}
+    properties = dict(p.partition("=")[::2] for p in told.get("Table Properties", "[]")[1:-1].split(","))
+    moving = ("delta.lastCommitTimestamp", "delta.lastUpdateVersion", "uuid", "current-snapshot-id")
+    return {
+        **{key: told.get(key, "") for key in ("id", "v", "part", "Provider", "Comment", "Type")},
+        **{key: value for key, value in properties.items() if key not in moving},
+        "id comment": next(row[2] for row in rows if row[0] == "id"),
+        "partitions": str([row[1] for row in rows if row[0] in ("Part 0", "part")]),
+        "Location": told.get("Location", "").replace(table, "twin"),
+    }
+
+
+def twins(project: Project, file_format: str) -> tuple[dict[str, str], dict[str, str]]:
+    """A SQL and a Python model of the same content and configs, built twice."""
+    folder = project.folder / "elsewhere"
+    sql_config = TWIN_CONFIG.format(root=folder, twin="sql_twin")
+    python_config = TWIN_CONFIG.format(root=folder, twin="python_twin")
+    project.configure(models={"+file_format": file_format})
+    project.write(
+        {
+            "models/schema.yml": SCHEMA_YML,
+            "models/sql_twin.sql": "{{ config(" + sql_config + ") }} select id, 'v' as v, id % 2 as part from range(4)",
+            "models/python_twin.py": f"""
+                def model(dbt, spark):
+                    dbt.config({python_config.strip()})
+                    return spark.sql("select id, 'v' as v, id % 2 as part from range(4)")
+            """,
+        }
+    )
+    project.dbt("run")
+    project.dbt("run")
+    return described(project, "sql_twin"), described(project, "python_twin")
+
+
+def test_a_python_model_makes_the_table_that_a_sql_model_makes(project: Project) -> None:
+    sql, python = twins(project, project.file_format)
+    assert python == sql
+    assert python["Comment"] == "It's a twin; a twin's"
+    assert python["id comment"] == "the 'key'"
+    assert python["dbt_cdc.note"] == "kept"
+    assert python["Location"].endswith("/elsewhere/twin/twin")
+    assert project.rows("select id, v, part from {schema}.python_twin order by id") == [
+        (0, "v", 0), (1, "v", 1), (2, "v", 0), (3, "v", 1),
+    ]  # fmt: skip
+    assert project.tables() == {"sql_twin", "python_twin"}
+
+
+PANDAS_MODEL = """
+    import datetime as dt
+    from decimal import Decimal
+
+    import numpy
+    import pandas
+
+
+    def model(dbt, spark):
+        return pandas.DataFrame(
+            {
+                "text": ["x", None],
+                "whole": pandas.array([1, None], dtype="Int64"),
+                "number": [1.5, None],
+                "yes": [True, None],
+                "day": [dt.date(2024, 1, 31), None],
+                "moment": pandas.to_datetime(["2024-01-31 10:00:00.123456", None]),
+                "zoned": pandas.to_datetime(["2024-01-31 10:00:00", None]).tz_localize("Asia/Tokyo"),
+                "price": [Decimal("1.10"), None],
+                "kind": pandas.Categorical(["x", None]),
+                "tags": [["a", "b"], None],
+                "unsigned": numpy.array([255, 0], dtype="uint8"),
+            },
+            index=["dropped", "too"],
+        )
+"""
+
+
+def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Project) -> None:
+    project.configure(models={"+materialized": "table"})
+    project.write(
+        {
+            "models/frame.py": PANDAS_MODEL,
+            "models/no_rows.py": """
+                import pandas
+
+
+                def model(dbt, spark):
+                    return pandas.DataFrame({"id": [1], "name": ["x"]}).head(0)
+            """,
+        }
+    )
+    project.dbt("run")
+    assert project.columns("frame") == [
+        ("text", "string"), ("whole", "bigint"), ("number", "double"), ("yes", "boolean"), ("day", "date"),
+        ("moment", "timestamp"), ("zoned", "timestamp"), ("price", "decimal(3,2)"), ("kind", "string"),
+        ("tags", "array<string>"), ("unsigned", "smallint" if project.file_format == "delta" else "int"),
+    ]  # fmt: skip
+    moment = dt.datetime(2024, 1, 31, 10, 0, 0, 123456)
+    zoned = dt.datetime(2024, 1, 31, 1)
+    assert project.rows("select * from {schema}.frame order by whole desc") == [
+        ("x", 1, 1.5, True, dt.date(2024, 1, 31), moment, zoned, Decimal("1.10"), "x", ["a", "b"], 255),
+        (None, None, None, None, None, None, None, None, None, None, 0),
+    ]
+    assert project.columns("no_rows") == [("id", "bigint"), ("name", "string")]
+    assert project.rows("select * from {schema}.no_rows") == []
+
+
+def test_two_models_run_at_the_same_time(project: Project) -> None:
+    """Each waits for the other's mark, so that neither ends unless both run at once."""
+    meet = """
+        import time
+        from pathlib import Path
+
+
+        def model(dbt, spark):
+            dbt.config(materialized="table")
+            folder = Path("{folder}")
+            (folder / "{own}").touch()
+            started = time.monotonic()
+            while not (folder / "{other}").exists():
+                assert time.monotonic() < started + 60, "{other} does not run"
+                time.sleep(0.1)
+            return spark.range(2).selectExpr("id", "'{own}' as own")
+    """
+    pairs = (("left", "right"), ("right", "left"))
+    project.write(
+        {f"models/{own}.py": meet.format(folder=project.folder, own=own, other=other) for own, other in pairs}
+    )
+    project.dbt("run", "--threads", "2")
+    assert project.rows("select * from {schema}.left order by id") == [(0, "left"), (1, "left")]
+    assert project.rows("select * from {schema}.right order by id") == [(0, "right"), (1, "right")]
+    assert not [row for row in project.spark.sql("show views").collect() if row[1].startswith("dbt_cdc_")]

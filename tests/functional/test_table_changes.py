@@ -1,0 +1,247 @@
+"""table_changes gives one row per key and commit, whatever the format keeps."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from tests.support.changes import MERGE_ON_READ, Changes
+from tests.support.project import Project
+
+HISTORY = (
+    "insert into {t} values (1, 'a'), (2, 'b')",
+    "update {t} set v = 'c' where id = 1",
+    "delete from {t} where id = 2",
+    "merge into {t} t using (select * from values (1, 'd'), (3, null) as s (id, v)) s on t.id = s.id"
+    " when matched then update set v = s.v when not matched then insert *",
+    "insert overwrite {t} select * from values (1, 'd'), (3, 'f'), (4, 'g')",
+    "insert overwrite {t} select /*+ repartition(1) */ * from values (4, 'g'), (3, 'f'), (1, 'd')",
+    "delete from {t} where id = 99",
+    "update {t} set v = v where id = 4",
+    "insert into {t} values (5, 'x')",
+    "delete from {t} where id = 5",
+    "insert into {t} values (5, 'y')",
+)
+
+EVERY_CHANGE = [
+    ("i", None, (1, "a")),
+    ("i", None, (2, "b")),
+    ("u", (1, "a"), (1, "c")),
+    ("d", (2, "b"), None),
+    ("i", None, (3, None)),
+    ("u", (1, "c"), (1, "d")),
+    ("i", None, (4, "g")),
+    ("u", (3, None), (3, "f")),
+    ("i", None, (5, "x")),
+    ("d", (5, "x"), None),
+    ("i", None, (5, "y")),
+]
+
+
+@pytest.fixture
+def changes(project: Project) -> Changes:
+    return Changes(project)
+
+
+def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Changes) -> None:
+    tables = {"copied": "", "noted": MERGE_ON_READ[changes.format]}
+    for table, properties in tables.items():
+        changes.create(table, "id int, v string", properties=properties)
+        changes.write(table, *HISTORY)
+        call = f"'{{schema}}.{table}'"
+        changes.ask(
+            **{
+                f"{table}_cdc": call + ", unique_key='id'",
+                f"{table}_latest": call + ", unique_key=['id'], format='latest_state'",
+                f"{table}_net": call + ", unique_key='ID', format='net'",
+                f"{table}_no_key": call,
+            }
+        )
+    changes.project.dbt("run")
+
+    for table in tables:
+        assert changes.answer(f"{table}_cdc", table) == EVERY_CHANGE
+        assert changes.answer(f"{table}_latest", table) == [
+            ("d", (2, "b"), None),
+            ("u", (1, "c"), (1, "d")),
+            ("i", None, (4, "g")),
+            ("u", (3, None), (3, "f")),
+            ("i", None, (5, "y")),
+        ]
+        assert changes.answer(f"{table}_net", table) == [
+            ("i", None, (1, "d")),
+            ("i", None, (3, "f")),
+            ("i", None, (4, "g")),
+            ("i", None, (5, "y")),
+        ]
+        without_key = [
+            (op, before, after)
+            for change, old, new in EVERY_CHANGE
+            for op, before, after in ([("d", old, None), ("i", None, new)] if change == "u" else [(change, old, new)])
+        ]
+        assert sorted(changes.answer(f"{table}_no_key", table), key=str) == sorted(without_key, key=str)
+        moments = dict(changes.commits(table))
+        rows = changes.rows(f"{table}_cdc", table)
+        assert [row["ts"] for row in rows] == [moments[row["version"]] for row in rows]
+        assert {row["source"] for row in rows} == {f"{changes.project.schema}.{table}"}
+        assert changes.project.columns(f"{table}_cdc") == [
+            ("op", "string"),
+            ("ts", "timestamp"),
+            ("version", "string"),
+            ("source", "string"),
+            ("before", "struct<id:int,v:string>"),
+            ("after", "struct<id:int,v:string>"),
+        ]
+
+
+def test_composite_keys_nulls_nested_types_and_odd_names_are_told_apart(changes: Changes) -> None:
+    mapping = "'delta.columnMapping.mode' = 'name'" if changes.format == "delta" else ""
+    columns = (
+        "`a b` string, n int, s struct<x: int, y: array<string>>, m map<string, int>, `t` timestamp, d decimal(9,2)"
+    )
+    changes.create("odd", columns, properties=mapping)
+    row = "('{k}', {n}, named_struct('x', {x}, 'y', array('p', {y})), map({m}), timestamp '{t}', {d})"
+    plain = {
+        "k": "k",
+        "n": "1",
+        "x": "1",
+        "y": "null",
+        "m": "'a', 1, 'b', 2",
+        "t": "2024-01-01 00:00:00.000001",
+        "d": "1.10",
+    }
+
+    def put(**changed: str) -> str:
+        return "insert overwrite {t} values " + row.format(**{**plain, **changed})
+
+    changes.write(
+        "odd",
+        put(),
+        put(m="'b', 2, 'a', 1"),
+        put(x="null"),
+        put(x="null", y="'q'"),
+        put(x="null", y="'q'", m="'a', 1, 'b', cast(null as int)"),
+        put(x="null", y="'q'", m="'a', 1, 'b', cast(null as int)", t="2024-01-01 00:00:00.000002", d="1.10"),
+        put(n="cast(null as int)"),
+        put(n="cast(null as int)", d="null"),
+    )
+    changes.ask(odd_cdc="'{schema}.odd', unique_key=['a b', 'n']")
+    changes.project.configure(models={"consumer": {"+tblproperties": {"delta.columnMapping.mode": "name"}}})
+    changes.project.dbt("run")
+
+    first, later = datetime.datetime(2024, 1, 1, 0, 0, 0, 1), datetime.datetime(2024, 1, 1, 0, 0, 0, 2)
+    images = [
+        ("k", 1, {"x": 1, "y": ["p", None]}, {"a": 1, "b": 2}, first, "1.10"),
+        ("k", 1, {"x": None, "y": ["p", None]}, {"a": 1, "b": 2}, first, "1.10"),
+        ("k", 1, {"x": None, "y": ["p", "q"]}, {"a": 1, "b": 2}, first, "1.10"),
+        ("k", 1, {"x": None, "y": ["p", "q"]}, {"a": 1, "b": None}, first, "1.10"),
+        ("k", 1, {"x": None, "y": ["p", "q"]}, {"a": 1, "b": None}, later, "1.10"),
+        ("k", None, {"x": 1, "y": ["p", None]}, {"a": 1, "b": 2}, first, "1.10"),
+        ("k", None, {"x": 1, "y": ["p", None]}, {"a": 1, "b": 2}, first, "None"),
+    ]
+    answer = changes.answer("odd_cdc", "odd")
+    told = [(op, *[image and (*image[:5], str(image[5])) for image in pair]) for op, *pair in answer]
+    assert told == [
+        ("i", None, images[0]),
+        ("u", images[0], images[1]),
+        ("u", images[1], images[2]),
+        ("u", images[2], images[3]),
+        ("u", images[3], images[4]),
+        ("d", images[4], None),
+        ("i", None, images[5]),
+        ("u", images[5], images[6]),
+    ]
+
+
+def test_a_column_added_in_the_range_is_null_in_older_images(changes: Changes) -> None:
+    changes.create("grown", "id int, v string")
+    changes.write("grown", "insert into {t} values (1, 'a')", "update {t} set v = 'b'")
+    middle = changes.versions("grown")[-1]
+    changes.write("grown", "alter table {t} add column n int", "update {t} set n = 7")
+    changes.ask(
+        grown_all="'{schema}.grown', unique_key='id'",
+        grown_old=f"'{{schema}}.grown', end='{middle}', unique_key='id'",
+    )
+    joined = (
+        "{{{{ config(materialized='table') }}}}"
+        "{{% set grown = dbt_cdc.table_changes('{}.grown', unique_key='id') %}}"
+        "select a.op from {{{{ grown }}}} a join {{{{ grown }}}} b on a.version = b.version where a.after.id = 1"
+    )
+    changes.project.write({"models/grown_joined.sql": joined.format(changes.project.schema)})
+    changes.project.dbt("run")
+
+    old = [("i", None, (1, "a", None)), ("u", (1, "a", None), (1, "b", None))]
+    assert changes.answer("grown_all", "grown") == [*old, ("u", (1, "b", None), (1, "b", 7))]
+    assert changes.answer("grown_old", "grown") == old
+    assert sorted(changes.project.rows("select op from {schema}.grown_joined")) == [("i",), ("u",), ("u",)]
+
+
+def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> None:
+    if changes.format == "iceberg":
+        pytest.skip("Iceberg's changelog is never off")
+    changes.create("plain", "id int, v string", feed=False)
+    changes.write("plain", *HISTORY)
+    commits = changes.commits("plain")
+    changes.ask(
+        plain_all="'{schema}.plain', unique_key='id'",
+        plain_part="'{schema}.plain', begin=1, end=5, unique_key='id', format='net'",
+    )
+    changes.project.dbt("run")
+
+    last = commits[-1]
+    assert changes.answer("plain_all", "plain") == [
+        ("i", None, (1, "d")),
+        ("i", None, (3, "f")),
+        ("i", None, (4, "g")),
+        ("i", None, (5, "y")),
+    ]
+    assert {(row["version"], row["ts"]) for row in changes.rows("plain_all", "plain")} == {last}
+    assert changes.answer("plain_part", "plain") == [
+        ("d", (2, "b"), None),
+        ("i", None, (3, "f")),
+        ("i", None, (4, "g")),
+        ("u", (1, "a"), (1, "d")),
+    ]
+
+    changes.ask(no_key="'{schema}.plain'")
+    assert "needs the key, got no unique_key" in changes.project.error("run", "--select", "no_key")
+
+
+def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Changes) -> None:
+    changes.create("kept", "id int, v string")
+    changes.write("kept", "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
+    version, moment = changes.commits("kept")[-1]
+    body = """
+        import datetime
+        import dbt_cdc
+
+        def model(dbt, spark):
+            dbt.config(materialized="table")
+            {upstream}
+            return dbt_cdc.table_changes(dbt, spark, {call})
+    """
+    upstream = 'dbt.source("given", "kept")'
+    calls = {
+        "python_all": "'given', 'kept', unique_key='id'",
+        "python_net": f"'{changes.project.schema}.kept', unique_key=['id'], format='net', end='{version}'",
+        "python_none": f"'given', 'kept', unique_key='id', begin=datetime.datetime.fromisoformat('{moment}')",
+    }
+    changes.project.write(
+        {f"models/{name}.py": body.format(upstream=upstream, call=call) for name, call in calls.items()}
+    )
+    changes.project.write(
+        {
+            "models/python_wrong.py": body.format(upstream=upstream, call="'given', 'kept', unique_key='idd'"),
+            "models/python_lost.py": body.format(upstream="", call="'given', 'kept'"),
+            "models/s.yml": f"sources: [{{name: given, schema: {changes.project.schema}, tables: [{{name: kept}}]}}]",
+        }
+    )
+    message = changes.project.error("run")
+    assert "unknown column in unique_key 'idd', did you mean 'id'?" in message
+    assert "by table_changes, but dbt knows no such upstream" in message
+    first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
+    assert changes.answer("python_all", "kept") == [*first, ("u", (1, "a"), (1, "c"))]
+    assert changes.answer("python_net", "kept") == [("i", None, (2, "b")), ("i", None, (1, "c"))]
+    assert changes.answer("python_none", "kept") == []
+    assert changes.project.tables() == {"kept", "python_all", "python_net", "python_none"}

@@ -1,0 +1,171 @@
+"""Ranges: begin exclusive, end inclusive, and a clear error for what can't be told any more."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from tests.support.changes import Changes
+from tests.support.project import Project
+
+WRITES = (
+    "insert into {t} values (1, 'a')",
+    "insert into {t} values (2, 'b')",
+    "insert into {t} values (3, 'c')",
+    "update {t} set v = 'z' where id = 1",
+)
+
+
+@pytest.fixture
+def changes(project: Project) -> Changes:
+    return Changes(project)
+
+
+def test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps(changes: Changes) -> None:
+    changes.create("x", "id int, v string")
+    changes.write("x", *WRITES)
+    versions, moments = zip(*changes.commits("x")[-4:], strict=True)
+    tick = datetime.timedelta(microseconds=1)
+    table = "'{schema}.x', unique_key='id', "
+    future = datetime.datetime(2999, 1, 1)
+    changes.ask(
+        by_version=table + f"begin='{versions[0]}', end='{versions[2]}'",
+        by_moment=table + f"begin='{moments[0]}', end='{moments[2]}'",
+        just_before=table + f"begin='{moments[1] - tick}', end='{moments[3] - tick}'",
+        mixed=table + f"begin={versions[2]}, end='{moments[3]}'",
+        earliest=table + f"begin='earliest', end='{versions[1]}'",
+        to_latest=table + f"begin='{versions[2]}'",
+        nothing_yet=table + f"begin='{versions[3]}'",
+        same=table + f"begin='{versions[1]}', end='{versions[1]}'",
+        from_the_future=table + f"begin='{future}'",
+        between=table + f"begin='{moments[3]}', end='{moments[3]}'",
+    )
+    changes.project.dbt("run")
+
+    first, second, third = ("i", None, (1, "a")), ("i", None, (2, "b")), ("i", None, (3, "c"))
+    fourth = ("u", (1, "a"), (1, "z"))
+    expected = {
+        "by_version": [second, third],
+        "by_moment": [second, third],
+        "just_before": [second, third],
+        "mixed": [fourth],
+        "earliest": [first, second],
+        "to_latest": [fourth],
+        "nothing_yet": [],
+        "same": [],
+        "from_the_future": [],
+        "between": [],
+    }
+    assert {model: changes.answer(model, "x") for model in expected} == expected
+    schema = changes.project.columns("to_latest")
+    assert all(changes.project.columns(model) == schema for model in expected)
+
+
+def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Changes) -> None:
+    changes.create("x", "id int, v string")
+    changes.write("x", *WRITES)
+    versions, moments = zip(*changes.commits("x")[-4:], strict=True)
+    table = "'{schema}.x', unique_key='id', "
+    changes.ask(
+        before=table + "begin='2001-01-01 00:00:00'",
+        beyond=table + f"begin='{versions[0]}', end='2999-01-01'",
+        wholly_beyond=table + "begin='2998-01-01', end='2999-01-01'",
+        unknown=table + "begin=123456789, end=123456790",
+        backwards=table + f"begin='{versions[2]}', end='{versions[1]}'",
+        neither=table + "begin='last week'",
+        format=table + "format='nett'",
+        key="'{schema}.x', unique_key='idd'",
+        no_key="'{schema}.x', format='net'",
+        missing="'{schema}.nowhere'",
+    )
+    messages = changes.project.error("run")
+    told = {line.split(":")[0]: line for line in messages.replace("\n  ", " ").splitlines() if ": " in line}
+
+    last = f"version {versions[3]} ({moments[3]:%Y-%m-%d %H:%M:%S.%f} UTC)"
+    source = f"changes of {changes.project.schema}.x: "
+    assert source + "range (2001-01-01 00:00:00, latest] begins before the change feed" in told["before"]
+    assert last in told["before"] and "'earliest'" in told["before"]
+    assert f"goes beyond the last commit, expected one up to {last}; leave `end` out" in told["beyond"]
+    assert "goes beyond the last commit" in told["wholly_beyond"]
+    if changes.format == "delta":
+        assert "goes beyond the last commit" in told["unknown"]
+    else:
+        assert "`begin` is no snapshot id of this table's history" in told["unknown"]
+        assert "`end` is no snapshot id of this table's history" in told["unknown"]
+    assert f"range ({versions[2]}, {versions[1]}] ends before it begins" in told["backwards"]
+    assert "`begin` must be a version, a timestamp or 'earliest', got 'last week'" in told["neither"]
+    assert "must be one of cdc, latest_state, net" in told["format"]
+    assert "did you mean 'net'?" in told["format"]
+    assert "unknown column in unique_key 'idd', did you mean 'id'?" in told["key"]
+    assert "format 'net' needs the key, got no unique_key" in told["no_key"]
+    assert f"{changes.project.schema}.nowhere: it does not exist" in told["missing"]
+    assert changes.project.tables() == {"x"}
+
+
+def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(changes: Changes) -> None:
+    if changes.format == "iceberg":
+        pytest.skip("Iceberg's changelog is never off")
+    changes.create("late", "id int, v string", feed=False)
+    switch = "alter table {t} set tblproperties (delta.enableChangeDataFeed = %s)"
+    changes.write(
+        "late", WRITES[0], switch % "true", WRITES[1], switch % "false", WRITES[2], switch % "true", WRITES[3]
+    )
+    changes.ask(
+        ok="'{schema}.late', unique_key='id', begin=5",
+        first="'{schema}.late', unique_key='id'",
+        gap="'{schema}.late', unique_key='id', begin=2",
+        start="'{schema}.late', unique_key='id', begin=0",
+        before="'{schema}.late', unique_key='id', begin=0, end=1",
+    )
+    message = changes.project.error("run")
+    assert message.count("begins before the change feed, expected one that begins at or after version 5 (") == 3
+    update = [("u", (1, "a"), (1, "z"))]
+    assert changes.answer("ok", "late") == update
+    assert changes.answer("first", "late") == update
+
+
+def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes: Changes) -> None:
+    changes.create("old", "id int, v string")
+    changes.write("old", *WRITES)
+    spark, table = changes.project.spark, f"{changes.project.schema}.old"
+    if changes.format == "delta":
+        changes.create("bare", "id int, v string", feed=False)
+        changes.write("bare", *WRITES)
+        spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+        spark.sql(f"vacuum {table} retain 0 hours")
+        spark.sql(f"vacuum {changes.project.schema}.bare retain 0 hours")
+        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+    else:
+        spark.sql(
+            f"call spark_catalog.system.expire_snapshots(table => '{table}', older_than => now(), retain_last => 2)"
+        )
+    changes.write("old", "insert into {t} values (9, 'n')")
+    left = changes.versions("old")
+    begin = "4" if changes.format == "delta" else left[0]
+    changes.ask(
+        earliest="'{schema}.old', unique_key='id'",
+        kept=f"'{{schema}}.old', unique_key='id', begin='{begin}'",
+        gone="'{schema}.old', unique_key='id', begin='2026-01-01'",
+    )
+    if changes.format == "delta":
+        changes.ask(
+            bare_gone="'{schema}.bare', unique_key='id', begin=2",
+            bare_kept="'{schema}.bare', unique_key='id', begin=4",
+            bare_all="'{schema}.bare', unique_key='id'",
+        )
+    message = changes.project.error("run")
+    newest = ("i", None, (9, "n"))
+    expected = [newest] if changes.format == "delta" else [("u", (1, "a"), (1, "z")), newest]
+    assert changes.answer("kept", "old") == expected
+    assert changes.answer("earliest", "old") == expected
+    assert f"expected one that begins at or after version {begin} (" in message
+    if changes.format == "delta":
+        assert "begins before what can still be read" in message
+        assert changes.answer("bare_kept", "bare") == []
+        assert sorted(changes.answer("bare_all", "bare")) == [
+            ("i", None, (1, "z")),
+            ("i", None, (2, "b")),
+            ("i", None, (3, "c")),
+        ]
+    assert len(message.splitlines()) and not {"gone", "bare_gone"} & changes.project.tables()

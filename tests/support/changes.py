@@ -1,0 +1,75 @@
+"""Tables with a known past, and questions about their changes asked through models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import Row
+
+from tests.support.project import Project
+
+FEED_ON = {"delta": "delta.enableChangeDataFeed = 'true'", "iceberg": "'write.format.default' = 'parquet'"}
+#: Writes that leave the data files as they are and note beside them which rows are gone.
+MERGE_ON_READ = {
+    "delta": "'delta.enableDeletionVectors' = 'true'",
+    "iceberg": ", ".join(f"'write.{what}.mode' = 'merge-on-read'" for what in ("delete", "update", "merge")),
+}
+
+
+class Changes:
+    """Writes tables of the format under test, and asks for their changes through models."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.format = project.file_format
+        self._models: list[str] = []
+
+    def create(self, table: str, columns: str, *, feed: bool = True, properties: str = "") -> None:
+        """An empty table, with the format's change feed on unless told otherwise."""
+        asked = ", ".join(filter(None, [FEED_ON[self.format] if feed else "", properties]))
+        tail = f"tblproperties ({asked})" if asked else ""
+        self.project.sql(f"create table {{schema}}.{table} ({columns}) using {self.format} {tail}")
+
+    def write(self, table: str, *statements: str) -> None:
+        """Run statements, one commit each; `{t}` stands for the table."""
+        for statement in statements:
+            self.project.sql(statement.replace("{t}", f"{{schema}}.{table}"))
+
+    def commits(self, table: str) -> list[tuple[str, Any]]:
+        """Id and commit time of the table's commits, oldest first."""
+        if self.format == "delta":
+            rows = self.project.spark.sql(f"describe history {self.project.schema}.{table}").collect()
+            return [(str(row["version"]), row["timestamp"]) for row in reversed(rows)]
+        query = "select cast(snapshot_id as string), committed_at from {schema}.%s.snapshots order by committed_at"
+        return [(version, moment) for version, moment in self.project.rows(query % table)]
+
+    def versions(self, table: str) -> list[str]:
+        return [version for version, _ in self.commits(table)]
+
+    def ask(self, **calls: str) -> None:
+        """A model for each question; `{schema}` is filled in."""
+        body = "{{ config(materialized='table') }} select * from {{ dbt_cdc.table_changes(%s) }}"
+        files = {
+            f"models/{name}.sql": body % call.replace("{schema}", self.project.schema) for name, call in calls.items()
+        }
+        self._models.extend(calls)
+        self.project.write(files)
+
+    def forget(self) -> None:
+        for name in self._models:
+            self.project.remove(f"models/{name}.sql")
+        self._models.clear()
+
+    def rows(self, model: str, table: str) -> list[Row]:
+        """Rows of an answer, oldest commit first."""
+        places = {version: place for place, version in enumerate(self.versions(table))}
+        rows = self.project.spark.sql(f"select * from {self.project.schema}.{model}").collect()
+        return sorted(rows, key=lambda row: (places[row["version"]], row["op"], str(row["before"]), str(row["after"])))
+
+    def answer(self, model: str, table: str) -> list[tuple[Any, Any, Any]]:
+        """op, before and after of an answer's rows as plain values, oldest commit first."""
+        return [(row["op"], _plain(row["before"]), _plain(row["after"])) for row in self.rows(model, table)]
+
+
+def _plain(image: Row | None) -> Any:
+    return None if image is None else tuple(image.asDict(recursive=True).values())

@@ -31,7 +31,8 @@ OPTIONS = {
     "apply_as_deletes": "op = 'D'",
     "except_column_list": ["op", "seq"],
 }
-MODEL = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n" % OPTIONS + (
+MODEL = (
+    "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': " + repr(OPTIONS) + "}) }}\n"
     "select * from {{ target.schema }}.{{ var('feed') }}{{ var('where', '') }}"
 )
 
@@ -65,7 +66,8 @@ class Bench:
             f"""merge into bench.{target} t using bench.{feed} s on t.id = s.id and t.__END_AT is null
             when matched and s.op = 'D' then delete
             when matched then update set name = s.name, score = s.score, amount = s.amount, __START_AT = s.seq
-            when not matched then insert (id, name, score, amount, __START_AT) values (s.id, s.name, s.score, s.amount, s.seq)"""
+            when not matched then insert (id, name, score, amount, __START_AT)
+                values (s.id, s.name, s.score, s.amount, s.seq)"""
         )
 
     def measure(self, what: str, action: Any, *arguments: Any) -> float:

@@ -16,11 +16,13 @@
 
 {%- macro _apply_drop(plan, leftovers) -%}
     {#- This run's temporary tables, and those of killed runs: there before this one began, and there still. -#}
-    {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + ([plan.images] if plan.last_version or plan.version else []) -%}
-        {%- do dbt_cdc._apply_run('drop table if exists ' ~ relation) -%}
+    {%- set drop = dbt_cdc._for_format('drop_temporary', plan.format) -%}
+    {%- set images = [plan.images] if plan.last_version or plan.version else [] -%}
+    {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + images -%}
+        {%- do dbt_cdc._apply_run(drop(relation)) -%}
     {%- endfor -%}
     {%- for name in (dbt_cdc._apply_temporary_tables(plan) if leftovers else []) if name in leftovers -%}
-        {%- do dbt_cdc._apply_run('drop table if exists ' ~ plan.target.incorporate(path={'identifier': name})) -%}
+        {%- do dbt_cdc._apply_run(drop(plan.target.incorporate(path={'identifier': name}))) -%}
     {%- endfor -%}
 {%- endmacro -%}
 

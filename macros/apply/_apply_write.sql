@@ -31,7 +31,9 @@
 
 {%- macro _apply_write(plan, batches) -%}
     {%- set query = dbt_cdc._apply_changes_query(plan, batches) -%}
-    {%- if plan.written -%}{%- do dbt_cdc._apply_run('drop table ' ~ plan.changes) -%}{%- endif -%}
+    {%- if plan.written -%}
+        {%- do dbt_cdc._apply_run(dbt_cdc._for_format('drop_temporary', plan.format)(plan.changes)) -%}
+    {%- endif -%}
     {%- do plan.update(written=true) -%}
     {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.changes, query, temporary=true)) -%}
     {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",

@@ -134,3 +134,30 @@ def test_the_examples_give_the_same_in_their_runs_in_one_run_and_backwards(proje
         expected, key=lambda r: (r[0], r[2])
     )
     assert project.rows("select * from {schema}.scd1 order by id") == live
+
+
+def test_no_rows_change_nothing_and_a_full_refresh_starts_from_nothing(project: Project) -> None:
+    options = {"apply_as_deletes": "v is null", "except_column_list": ["seq"]}
+    where = "run = {{ var('run') }}"
+    project.write(
+        {"models/scd1.sql": model(where, 1, "id", **options), "models/scd2.sql": model(where, 2, "id", **options)}
+    )
+    feed = "values (1, 'a', 5, 1), (2, 'b', 5, 1), (1, 'c', 7, 2), (1, 'z', 6, 3) as t(id, v, seq, run)"
+    project.sql("create table {schema}.feed as select * from " + feed)
+    project.dbt("run", "--vars", "{run: 0}")  # a first batch without rows
+    assert project.rows("select * from {schema}.scd1") == project.rows("select * from {schema}.scd2") == []
+    assert project.columns("scd2") == [("id", "int"), ("v", "string"), ("__START_AT", "int"), ("__END_AT", "int")]
+
+    project.dbt("run", "--vars", "{run: 1}")
+    events = project.rows("select count(*) from {schema}.scd2__events")
+    project.dbt("run", "--vars", "{run: 1}", "--empty")
+    project.dbt("run", "--vars", "{run: 9}")
+    assert project.rows("select * from {schema}.scd1 order by id") == [(1, "a"), (2, "b")]
+    assert project.rows("select * from {schema}.scd2 order by id") == [(1, "a", 5, None), (2, "b", 5, None)]
+    assert project.rows("select count(*) from {schema}.scd2__events") == events
+
+    project.dbt("run", "--vars", "{run: 2}", "--full-refresh")
+    project.dbt("run", "--vars", "{run: 3}")
+    assert project.rows("select * from {schema}.scd1 order by id") == [(1, "c")]
+    assert project.rows("select * from {schema}.scd2 order by id, 3") == [(1, "z", 6, 7), (1, "c", 7, None)]
+    assert project.tables() == {"feed", "scd1", "scd1__events", "scd2", "scd2__events"}

@@ -22,8 +22,15 @@ REPLAYED = """
 """
 HASHED = """
     def model(dbt, spark):
-        dbt.config(materialized="hash_diff", unique_key="id", meta={"dbt_cdc": {"change_log": "key_op"}})
+        dbt.config(materialized="hash_diff")
         return dbt.source("given", "rows")
+"""
+HASHED_SETTINGS = """
+    models:
+      - name: hashed
+        config:
+          unique_key: id
+          meta: {dbt_cdc: {change_log: key_op, effective_date: "2024-01-0{{ var('batch') }}"}}
 """
 SNAPSHOT = """
     snapshots:
@@ -61,6 +68,7 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(proje
             "models/applied.sql": APPLIED.replace("['op', 'seq']", "['op', 'seq', 'batch']"),
             "models/replayed.sql": REPLAYED,
             "models/hashed.py": HASHED,
+            "models/hashed.yml": HASHED_SETTINGS,
             "models/sources.yml": SOURCES % project.schema,
             "snapshots/snapped.yml": SNAPSHOT,
         }
@@ -86,7 +94,7 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(proje
             "models/of_snapped.sql": ask % ("after.dbt_valid_to is null", "ref('snapped')"),
         }
     )
-    project.dbt("run", "--select", "of_hashed", "of_snapped")
+    project.dbt("run", "--select", "of_hashed", "of_snapped", "--vars", "{batch: 2}")
     told = [("d", "b", None), ("i", None, "a"), ("i", None, "b"), ("i", None, "e"), ("u", "a", "c")]
     assert sorted(project.rows("select op, v, w from {schema}.of_hashed"), key=str) == told
     assert sorted(project.rows("select op, v, w, open from {schema}.of_snapped"), key=str) == [

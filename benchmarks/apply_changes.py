@@ -43,9 +43,7 @@ class Bench:
         self.spark.sql("create schema if not exists bench")
         output = {**profile_target(table_format), "server_side_parameters": settings}
         self.format = table_format
-        self.project = Project(
-            folder / "project", self.spark, "bench", {"file_format": table_format, "output": output}
-        )
+        self.project = Project(folder / "project", self.spark, "bench", {"file_format": table_format, "output": output})
         self.results: list[dict[str, Any]] = []
 
     def feed(self, name: str, keys: str, rows: int, sequence: int) -> None:
@@ -111,9 +109,7 @@ def small_batches(bench: Bench, scale: float) -> None:
         plain = bench.measure(
             f"plain MERGE, {events} events into {rows} rows", bench.plain_merge, f"plain_{rows}", "batch"
         )
-        ours = bench.measure(
-            f"apply_changes, {events} events into {rows} rows", bench.apply, f"scd2_{rows}", "batch"
-        )
+        ours = bench.measure(f"apply_changes, {events} events into {rows} rows", bench.apply, f"scd2_{rows}", "batch")
         walls.append(ours)
         print(f"    apply_changes / plain MERGE: {ours / plain:.2f}")
     print(f"    apply_changes, largest / ten times smaller target: {walls[2] / walls[1]:.2f}")
@@ -135,9 +131,7 @@ def large_batches(bench: Bench, scale: float) -> None:
     twenty = bench.measure(f"apply_changes, {events} events in 20 batches", in_batches)
     naive = bench.measure(f"all history anew by window functions, {2 * events} events", recompute, bench)
     same = bench.spark.sql("select * from bench.one except select * from bench.twenty").isEmpty()
-    print(
-        f"    20 batches / 1 batch: {twenty / one:.2f}; 1 batch / naive: {one / naive:.2f}; same tables: {same}"
-    )
+    print(f"    20 batches / 1 batch: {twenty / one:.2f}; 1 batch / naive: {one / naive:.2f}; same tables: {same}")
 
 
 def recompute(bench: Bench) -> None:

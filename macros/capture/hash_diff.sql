@@ -24,9 +24,7 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark,
     {%- for relation in [view, history] -%}
         {%- do apply_grants(relation, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- endfor -%}
-    {%- for relation in [dbt_cdc._companion(this, 'base'), history] -%}
-        {%- do persist_docs(relation, model) -%}
-    {%- endfor -%}
+    {%- do dbt_cdc._hash_diff_docs(settings) -%}
 
     {{ run_hooks(post_hooks) }}
 

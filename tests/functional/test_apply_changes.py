@@ -104,10 +104,7 @@ def test_the_employees_feed_gives_both_tables(project: Project) -> None:
     project.dbt("run")  # the same batch again
     assert project.rows("select * from {schema}.scd1 order by id") == EMPLOYEES_SCD1
     assert project.rows("select * from {schema}.scd2 order by id, __START_AT") == EMPLOYEES_SCD2
-    assert (
-        project.run_results()["scd2"]["message"]
-        == "APPLY CHANGES (8 events: 0 inserted, 0 updated, 0 deleted)"
-    )
+    assert project.run_results()["scd2"]["message"] == "APPLY CHANGES (8 events: 0 inserted, 0 updated, 0 deleted)"
 
 
 def test_the_examples_give_the_same_in_their_runs_in_one_run_and_backwards(project: Project) -> None:

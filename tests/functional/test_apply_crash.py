@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
 from typing import Any
 
@@ -96,24 +95,26 @@ def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed
     assert project.tables() == {table for name in first | later for table in (name, f"{name}__events")}
 
 
-def test_two_runs_at_once_end_as_one_after_the_other(project: Project, make_project: Any) -> None:
-    rival = make_project()
-    rival.spark.sql(f"drop schema {rival.schema}")
-    profile = (project.folder / "profiles.yml").read_text()
-    (rival.folder / "profiles.yml").write_text(profile)
-    for one, order in ((project, [0, 1, 1]), (rival, [0, 2, 2])):
-        one.write({"models/raced.sql": model(order)})
+def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write({"models/raced.sql": model([0, 1, 2])})
     project.dbt("run", "--vars", "{run: 0}")
-    results = {}
+    stock = session.Cursor.execute
+    recorded = []
 
-    def run(one: Project) -> None:
-        results[one.schema] = one.invoke("run", "--vars", "{run: 1}")
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        if "merge into" in sql and "raced" in sql and not recorded:
+            recorded.append(sql)
+            columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+            events = "(1, 7, 'upsert', 11L, 'other', 'b'), (2, 2, 'upsert', 12L, 'other', 'y'), (5, 1, 'upsert', 13L, 'other', 'o')"
+            marker = "(null, null, 'begun', null, 'other', null)"
+            project.sql(f"insert into {{schema}}.raced__events ({columns}) values {events}, {marker}")
+        stock(self, sql, *parameters)
 
-    threads = [threading.Thread(target=run, args=(one,)) for one in (project, rival)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    project.dbt("run", "--vars", "{run: 2}")
-    rival.dbt("run", "--vars", "{run: 2}")
+    monkeypatch.setattr(session.Cursor, "execute", execute)
+    project.dbt("run", "--vars", "{run: 1}")
+    assert len(recorded) == 1
     assert project.rows("select * from {schema}.raced order by 1, 3") == EXPECTED
+    assert project.rows(
+        "select _dbt_cdc_batch, count_if(_dbt_cdc_kind = 'applied') from {schema}.raced__events "
+        "where _dbt_cdc_batch = 'other' group by 1"
+    ) == [("other", 1)]

@@ -12,15 +12,12 @@ FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_lis
 SCD2 = {**FEED, "stored_as_scd_type": 2}
 
 
-def model(
-    columns: str, runs: list[list[str] | str], *, unique_key: Any = "id", config: str = "", **meta: Any
-) -> str:
+def model(columns: str, runs: list[list[str] | str], *, unique_key: Any = "id", config: str = "", **meta: Any) -> str:
     """A model whose batch in run n is `runs[n]`: each row the SQL of its values, or a whole query; later the last again."""
     text = "{{ config(materialized='apply_changes', unique_key=" + repr(unique_key) + ", " + config
     text += " meta={'dbt_cdc': " + repr(meta) + "}) }}\n"
     batches = [
-        run if isinstance(run, str) else f"select * from values {', '.join(run)} as t({columns})"
-        for run in runs
+        run if isinstance(run, str) else f"select * from values {', '.join(run)} as t({columns})" for run in runs
     ]
     for number, batch in enumerate(batches):
         condition = "==" if number < len(batches) - 1 else ">="

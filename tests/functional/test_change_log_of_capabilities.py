@@ -45,8 +45,7 @@ SOURCES = "sources: [{name: given, schema: '%s', tables: [{name: events}, {name:
 def stream(project: Project, checkpoint: Path) -> list[tuple[Any, ...]]:
     """Append what the log has gained to `streamed`; all that is there now."""
     name = f"{project.schema}.applied__changes"
-    reader = project.spark.readStream
-    frame = reader.table(name) if project.file_format == "delta" else reader.format("iceberg").load(name)
+    frame = project.spark.readStream.table(name)
     writer = frame.selectExpr("op", "version", "key.id as id").writeStream.format(project.file_format)
     options = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
     options.toTable(f"{project.schema}.streamed").awaitTermination()

@@ -2,8 +2,9 @@
 
     PYTHONPATH=src:. python benchmarks/table_changes.py --table-format delta --rows 1000000 --commits 10
 
-Prints one line per query: CPU seconds of the Spark process (all threads) and the ratio to the format's own query, the
-least of `--repeat` runs; then the CPU of a plain scan of a table with and without a log, and bytes on disk by logging mode.
+Prints one line per query: CPU seconds of the Spark process (all threads) and the ratio to the format's own query,
+the least of `--repeat` runs; then the CPU of a plain scan of a table with and without a log, and bytes on disk by
+logging mode.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -38,38 +38,37 @@ def cost(spark: SparkSession, query: str, repeat: int) -> float:
     return min(once() for _ in range(repeat))
 
 
-def build(project: Project, table: str, rows: int, commits: int, after: Callable[[int], None] | None = None) -> None:
+def build(project: Project, table: str, rows: int, commits: int) -> None:
     """A table of `rows` rows and then `commits` merges: each updates 5 %, deletes 1 % and inserts 1 %."""
     properties = "tblproperties (delta.enableChangeDataFeed = true)" if project.file_format == "delta" else ""
-    project.sql(
-        f"create table {{schema}}.{table} (id bigint, a string, b double, c timestamp) using {project.file_format} {properties}"
-    )
-    image = "uuid() as a, rand() as b, current_timestamp() as c"
-    project.sql(f"insert into {{schema}}.{table} select id, {image} from range({rows})")
+    columns = "(id bigint, a string, b double, c timestamp)"
+    project.sql(f"create table {{schema}}.{table} {columns} using {project.file_format} {properties}")
+    image = "md5(cast(id * 31 + {0} as string)) as a, id / 7.0D + {0} as b, timestamp_seconds({0}) as c"
+    project.sql(f"insert into {{schema}}.{table} select id, {image.format(0)} from range({rows})")
     for number in range(commits):
         changed = (
-            f"select id, pmod(id, 100) = {number * 6} as gone, {image} from range({rows})"
+            f"select id, pmod(id, 100) = {number * 6} as gone, {image.format(number + 1)} from range({rows})"
             f" where pmod(id, 100) between {number * 6} and {number * 6 + 5}"
-            f" union all select {rows} + id, false, {image} from range({number * rows // 100}, {(number + 1) * rows // 100})"
+            f" union all select {rows} + id, false, {image.format(number + 1)}"
+            f" from range({number * rows // 100}, {(number + 1) * rows // 100})"
         )
         project.sql(
             f"merge into {{schema}}.{table} t using ({changed}) s on t.id = s.id when matched and s.gone then delete"
             " when matched then update set a = s.a, b = s.b, c = s.c"
             " when not matched then insert (id, a, b, c) values (s.id, s.a, s.b, s.c)"
         )
-        if after is not None:
-            after(number)
 
 
 def own_query(project: Project, table: str) -> str:
-    """The format's own query for all commits after the first load, one row per key and commit where it has such a form."""
+    """The format's own query for all commits after the first load, with updates paired where it has such a form."""
     name = f"{project.schema}.{table}"
     if project.file_format == "delta":
         return f"select * from table_changes('{name}', 2)"
     first = project.rows(f"select snapshot_id from {name}.snapshots order by committed_at limit 1")[0][0]
     project.spark.sql(
-        f"call spark_catalog.system.create_changelog_view(table => '{name}', options => map('start-snapshot-id', '{first}'),"
-        " changelog_view => 'own_changes', identifier_columns => array('id'), compute_updates => true)"
+        f"call spark_catalog.system.create_changelog_view(table => '{name}',"
+        f" options => map('start-snapshot-id', '{first}'), changelog_view => 'own_changes',"
+        " identifier_columns => array('id'), compute_updates => true)"
     )
     return "select * from own_changes"
 
@@ -118,7 +117,8 @@ def compare_logs(project: Project, folder: Path, rows: int, repeat: int) -> None
         project.write({f"models/{mode}.sql": model.format(meta=meta)})
     batches = (f"range({rows})", f"range(0, {rows + rows // 20}, 10)")
     for batch in batches:
-        project.sql(f"insert overwrite {{schema}}.feed select id, uuid(), rand() from {batch}")
+        image = f"md5(cast(id as string)), id / 7.0D + {len(batch)}"
+        project.sql(f"insert overwrite {{schema}}.feed select id, {image} from {batch}")
         spent = {}
         for mode in modes:
             before = cpu_seconds(project.spark)

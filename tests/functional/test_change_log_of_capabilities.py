@@ -22,8 +22,15 @@ REPLAYED = """
 """
 HASHED = """
     def model(dbt, spark):
-        dbt.config(materialized="hash_diff", unique_key="id", meta={"dbt_cdc": {"change_log": "key_op"}})
+        dbt.config(materialized="hash_diff")
         return dbt.source("given", "rows")
+"""
+HASHED_SETTINGS = """
+    models:
+      - name: hashed
+        config:
+          unique_key: id
+          meta: {dbt_cdc: {change_log: key_op, effective_date: "2024-01-0{{ var('batch') }}"}}
 """
 SNAPSHOT = """
     snapshots:
@@ -38,8 +45,7 @@ SOURCES = "sources: [{name: given, schema: '%s', tables: [{name: events}, {name:
 def stream(project: Project, checkpoint: Path) -> list[tuple[Any, ...]]:
     """Append what the log has gained to `streamed`; all that is there now."""
     name = f"{project.schema}.applied__changes"
-    reader = project.spark.readStream
-    frame = reader.table(name) if project.file_format == "delta" else reader.format("iceberg").load(name)
+    frame = project.spark.readStream.table(name)
     writer = frame.selectExpr("op", "version", "key.id as id").writeStream.format(project.file_format)
     options = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
     options.toTable(f"{project.schema}.streamed").awaitTermination()
@@ -61,6 +67,7 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(proje
             "models/applied.sql": APPLIED.replace("['op', 'seq']", "['op', 'seq', 'batch']"),
             "models/replayed.sql": REPLAYED,
             "models/hashed.py": HASHED,
+            "models/hashed.yml": HASHED_SETTINGS,
             "models/sources.yml": SOURCES % project.schema,
             "snapshots/snapped.yml": SNAPSHOT,
         }
@@ -86,7 +93,7 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(proje
             "models/of_snapped.sql": ask % ("after.dbt_valid_to is null", "ref('snapped')"),
         }
     )
-    project.dbt("run", "--select", "of_hashed", "of_snapped")
+    project.dbt("run", "--select", "of_hashed", "of_snapped", "--vars", "{batch: 2}")
     told = [("d", "b", None), ("i", None, "a"), ("i", None, "b"), ("i", None, "e"), ("u", "a", "c")]
     assert sorted(project.rows("select op, v, w from {schema}.of_hashed"), key=str) == told
     assert sorted(project.rows("select op, v, w, open from {schema}.of_snapped"), key=str) == [

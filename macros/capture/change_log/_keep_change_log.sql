@@ -37,7 +37,9 @@
         'dbt_cdc.key': table.key | join('\n') | lower,
         'dbt_cdc.table_id': dbt_cdc._for_format('table_id', table.format)(table.relation) or 'none',
     } -%}
-    {%- do properties.update(dbt_cdc._formats()[table.format].column_names) -%}
+    {%- if modules.re.search('[ ,;{}()\\n\\t=.]', table.columns | map(attribute='name') | join('')) -%}
+        {%- do properties.update(dbt_cdc._formats()[table.format].column_names) -%}
+    {%- endif -%}
     {%- set pairs = [] -%}
     {%- for name, value in properties.items() -%}
         {%- do pairs.append(dbt_cdc._literal(name) ~ ' = ' ~ dbt_cdc._literal(value)) -%}

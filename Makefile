@@ -10,7 +10,7 @@ export TZ := UTC
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint lock test-delta test-iceberg test-servers test-hudi clean
+.PHONY: help setup demo demo-iceberg test lint lock test-delta test-iceberg test-servers test-hudi clean
 
 help:
 	@grep -E '^# make|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^# //; s/^([a-z-]+):.*## /make \1   /'
@@ -27,6 +27,9 @@ setup: $(VENV)/ready ## environment and jars, fetched once
 
 demo: setup ## the main job
 	$(BIN)/python integration_tests/demo.py
+
+demo-iceberg: setup ## the same on Apache Iceberg
+	$(BIN)/python integration_tests/demo.py --target iceberg
 
 test: lint test-delta test-iceberg test-servers test-hudi
 

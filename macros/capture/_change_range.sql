@@ -10,6 +10,10 @@
     {%- set faults = [] -%}
     {%- set from = first if begin is none or begin == 'earliest' else dbt_cdc._place_of(table, begin, 'begin', faults) -%}
     {%- set to = last if end is none else first if end == 'earliest' else dbt_cdc._place_of(table, end, 'end', faults) -%}
+    {%- set earliest = begin is none or begin == 'earliest' -%}
+    {%- if table.log is not none and not earliest and not faults and from <= first -%}
+        {%- do return({'before_log': true}) -%}
+    {%- endif -%}
     {%- if not faults -%}
         {%- if end is not none and (from > last or to > last) -%}
             {%- do faults.append("range (" ~ begin ~ ", " ~ end ~ "] goes beyond the last commit, expected one up to "
@@ -21,7 +25,7 @@
         {%- endif -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
-    {%- do return({'begin': from, 'end': [to, last] | min, 'fed': fed}) -%}
+    {%- do return({'begin': from, 'end': [to, last] | min, 'fed': fed, 'before_log': false}) -%}
 {%- endmacro -%}
 
 

@@ -1,8 +1,9 @@
 {#- What there is to know about a table before its changes can be read. -#}
 
-{%- macro _changed_table(relation, unique_key=none) -%}
-    {#- relation, format, columns (its own, in order), key (names, or none), source (`schema.table`), timeline. -#}
-    {%- set existing = dbt_cdc._load_relation(relation) -%}
+{%- macro _changed_table(relation, unique_key=none, log=true) -%}
+    {#- relation, format, columns (its own, in order), key (names, or none), source (`schema.table`), timeline, where
+        (a condition on `image`, or none), and with `log` what its log holds (or none). -#}
+    {%- set existing = dbt_cdc._load_relation(dbt_cdc._held_in(relation)) -%}
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
     {%- set source = (relation.database ~ '.' if relation.database else '') ~ relation.schema ~ '.' ~ relation.identifier -%}
     {%- if format is none -%}
@@ -17,10 +18,23 @@
         {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": "
             ~ dbt_cdc._unknown_name('column in unique_key', name, names)]) -%}
     {%- endfor -%}
-    {%- do return({
-        'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key,
+    {%- set table = {
+        'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'log': none,
         'timeline': dbt_cdc._for_format('timeline', format)(existing),
-    }) -%}
+        'where': "image.keyhash != ''" if existing.identifier != relation.identifier else none,
+    } -%}
+    {%- set kept = dbt_cdc._change_log_of(relation, table) if log and key else none -%}
+    {%- do return(dbt_cdc._with_log(table, kept) if kept is not none else table) -%}
+{%- endmacro -%}
+
+
+{%- macro _held_in(relation) -%}
+    {#- The table that holds a model's rows: a hash_diff model is a view over `<model>__base`. -#}
+    {%- set node = dbt_cdc._node_of(relation) -%}
+    {%- if node is not none and node.config.get('materialized') == 'hash_diff' -%}
+        {%- do return(relation.incorporate(path={'identifier': relation.identifier ~ '__base'}, type='table')) -%}
+    {%- endif -%}
+    {%- do return(relation) -%}
 {%- endmacro -%}
 
 
@@ -58,6 +72,7 @@
         {%- set names = node.config.get('snapshot_meta_column_names') or {} -%}
         {%- do return([names.get('dbt_scd_id') or 'dbt_scd_id']) -%}
     {%- endif -%}
+    {%- if node.config.get('materialized') == 'hash_diff' -%}{%- do return(['keyhash']) -%}{%- endif -%}
     {%- set meta = dbt_cdc._meta(node) -%}
     {%- if key and node.config.get('materialized') == 'apply_changes'
         and meta.get('stored_as_scd_type', 1) | string == '2' -%}

@@ -14,6 +14,9 @@
             any_value(image) filter (where is_after) as after,
             greatest(count_if(is_after), count_if(not is_after)) as images
         from images
+        {%- if table.where %}
+        where {{ table.where }}
+        {%- endif %}
         group by {{ keys }}, position, version, ts
     ),
 

@@ -25,6 +25,10 @@
         dbt_cdc._value_faults('format', {'type': 'string', 'values': formats}, format)) -%}
     {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
     {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
+    {%- if scope.before_log -%}
+        {%- set table = table.own -%}
+        {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
+    {%- endif -%}
     {%- if not table.key and (format != 'cdc' or not scope.fed) -%}
         {%- set why = "format '" ~ format ~ "'" if scope.fed else "a comparison of two versions (no change feed is on)" -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": " ~ why ~ " needs the key, got no unique_key, "
@@ -50,7 +54,11 @@
     {%- endif -%}
     {%- set commits = table.timeline.commits -%}
     (
-    with images as (
+    with
+    {%- if table.log is not none %}
+    {{ dbt_cdc._logged_changes(table, scope) }}
+    {%- else %}
+    images as (
         {% if scope.fed -%}
             {{ dbt_cdc._for_format('changes', table.format)(table, scope.begin, scope.end) }}
         {%- else -%}
@@ -60,6 +68,7 @@
     ),
 
     {{ dbt_cdc._paired_by_key(table) if table.key else dbt_cdc._unpaired(table) }}
+    {%- endif %}
     {%- if format != 'cdc' -%}
     ,
 

@@ -1,6 +1,7 @@
 {#- The options a node may carry under `meta: {dbt_cdc: {…}}`. A capability states its options once, as a mapping
     name -> {type, default, values, required}, and reads and checks them with the macros below.
-    Types: boolean, string, integer, number, list (of strings; one string stands for a list of one), mapping. -#}
+    Types: boolean, string, integer, number, scalar (string or integer), list (of strings; one string stands for a list
+    of one), mapping. -#}
 
 {%- macro _meta(node=none) -%}
     {%- do return(((node or model).config.get('meta') or {}).get('dbt_cdc') or {}) -%}
@@ -60,6 +61,7 @@
         'string': value is string,
         'integer': value is integer and value is not boolean,
         'number': value is number and value is not boolean,
+        'scalar': value is string or (value is integer and value is not boolean),
         'list': value is string or strings,
         'mapping': value is mapping,
     }[type]) -%}

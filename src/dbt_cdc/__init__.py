@@ -7,19 +7,18 @@ dbt imports every top-level module named ``dbt_*`` when it starts. Importing thi
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dbt_cdc import _adapter
-
-if TYPE_CHECKING:  # pragma: no cover
-    pass
 
 __version__ = "0.1.0"
 
 #: Public functions and the module that each of them lives in (a module: itself); imported when first used.
 _PUBLIC: dict[str, str] = {
+    "hash_diff": "dbt_cdc._hash_diff",
     "ref_changes": "dbt_cdc.edges",
     "synthetic": "dbt_cdc.synthetic",
+    "table_changes": "dbt_cdc.changes",
 }
 
 __all__ = ["__version__", *_PUBLIC]

@@ -54,11 +54,11 @@ class _AfterImport(MetaPathFinder, Loader):
 
 def _patch(module: ModuleType) -> None:
     adapter = module.SparkAdapter
+    if getattr(adapter, "_dbt_cdc", False):
+        return
     stock_helpers = adapter.python_submission_helpers.fget
     stock_default = adapter.default_python_submission_method.fget
     stock_response = adapter.generate_python_submission_response
-    if getattr(adapter, "_dbt_cdc", False):
-        return
 
     def python_submission_helpers(self: Any) -> dict[str, Any]:
         from dbt_cdc._source import Project
@@ -78,7 +78,14 @@ def _patch(module: ModuleType) -> None:
             return submission_result.response()
         return stock_response(self, submission_result)
 
+    def dbt_cdc_version(self: Any) -> str:
+        import dbt_cdc
+
+        return dbt_cdc.__version__
+
     adapter.python_submission_helpers = property(python_submission_helpers)
     adapter.default_python_submission_method = property(default_python_submission_method)
     adapter.generate_python_submission_response = generate_python_submission_response
+    adapter.dbt_cdc_version = dbt_cdc_version  # for macros, which tell by it that the Python side is there
+    adapter._available_ = adapter._available_ | {"dbt_cdc_version"}
     adapter._dbt_cdc = True

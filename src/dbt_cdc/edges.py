@@ -62,7 +62,7 @@ def ref_changes(
     return spark.sql(f"select * from {rows}")
 
 
-def _relation(dbt: Any, name: tuple[str, ...], v: Any, model: str) -> str:
+def _relation(dbt: Any, name: tuple[str, ...], v: Any, model: str, reader: str = "ref_changes") -> str:
     """The upstream's `schema.table`, from the functions that dbt adds to a compiled model."""
     generated = dbt.ref.__globals__
     version = {} if v is None else {"v": v}
@@ -75,7 +75,7 @@ def _relation(dbt: Any, name: tuple[str, ...], v: Any, model: str) -> str:
             continue
     call = ", ".join([*map(repr, name), *(f"v={v!r}" for _ in version)])
     raise DbtRuntimeError(
-        f"dbt_cdc: {model} reads {call} by ref_changes, but dbt knows no such upstream of it, and so would not build "
+        f"dbt_cdc: {model} reads {call} by {reader}, but dbt knows no such upstream of it, and so would not build "
         f"that first. Add the line `dbt.ref({call})` (for a source `dbt.source({call})`) to the model"
     )
 

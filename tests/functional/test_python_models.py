@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from decimal import Decimal
+
 from tests.support.project import Project
 
 SCHEMA_YML = """
@@ -69,3 +72,88 @@ def test_a_python_model_makes_the_table_that_a_sql_model_makes(project: Project)
         (0, "v", 0), (1, "v", 1), (2, "v", 0), (3, "v", 1),
     ]  # fmt: skip
     assert project.tables() == {"sql_twin", "python_twin"}
+
+
+PANDAS_MODEL = """
+    import datetime as dt
+    from decimal import Decimal
+
+    import numpy
+    import pandas
+
+
+    def model(dbt, spark):
+        return pandas.DataFrame(
+            {
+                "text": ["x", None],
+                "whole": pandas.array([1, None], dtype="Int64"),
+                "number": [1.5, None],
+                "yes": [True, None],
+                "day": [dt.date(2024, 1, 31), None],
+                "moment": pandas.to_datetime(["2024-01-31 10:00:00.123456", None]),
+                "zoned": pandas.to_datetime(["2024-01-31 10:00:00", None]).tz_localize("Asia/Tokyo"),
+                "price": [Decimal("1.10"), None],
+                "kind": pandas.Categorical(["x", None]),
+                "tags": [["a", "b"], None],
+                "unsigned": numpy.array([255, 0], dtype="uint8"),
+            },
+            index=["dropped", "too"],
+        )
+"""
+
+
+def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Project) -> None:
+    project.configure(models={"+materialized": "table"})
+    project.write(
+        {
+            "models/frame.py": PANDAS_MODEL,
+            "models/no_rows.py": """
+                import pandas
+
+
+                def model(dbt, spark):
+                    return pandas.DataFrame({"id": [1], "name": ["x"]}).head(0)
+            """,
+        }
+    )
+    project.dbt("run")
+    assert project.columns("frame") == [
+        ("text", "string"), ("whole", "bigint"), ("number", "double"), ("yes", "boolean"), ("day", "date"),
+        ("moment", "timestamp"), ("zoned", "timestamp"), ("price", "decimal(3,2)"), ("kind", "string"),
+        ("tags", "array<string>"), ("unsigned", "smallint" if project.file_format == "delta" else "int"),
+    ]  # fmt: skip
+    moment = dt.datetime(2024, 1, 31, 10, 0, 0, 123456)
+    zoned = dt.datetime(2024, 1, 31, 1)
+    assert project.rows("select * from {schema}.frame order by whole desc") == [
+        ("x", 1, 1.5, True, dt.date(2024, 1, 31), moment, zoned, Decimal("1.10"), "x", ["a", "b"], 255),
+        (None, None, None, None, None, None, None, None, None, None, 0),
+    ]
+    assert project.columns("no_rows") == [("id", "bigint"), ("name", "string")]
+    assert project.rows("select * from {schema}.no_rows") == []
+
+
+def test_two_models_run_at_the_same_time(project: Project) -> None:
+    """Each waits for the other's mark, so that neither ends unless both run at once."""
+    meet = """
+        import time
+        from pathlib import Path
+
+
+        def model(dbt, spark):
+            dbt.config(materialized="table")
+            folder = Path("{folder}")
+            (folder / "{own}").touch()
+            started = time.monotonic()
+            while not (folder / "{other}").exists():
+                assert time.monotonic() < started + 60, "{other} does not run"
+                time.sleep(0.1)
+            return spark.range(2).selectExpr("id", "'{own}' as own")
+    """
+    pairs = (("left", "right"), ("right", "left"))
+    project.write(
+        {f"models/{own}.py": meet.format(folder=project.folder, own=own, other=other) for own, other in pairs}
+    )
+    project.dbt("run", "--threads", "2")
+    assert project.rows("select * from {schema}.left order by id") == [(0, "left"), (1, "left")]
+    assert project.rows("select * from {schema}.right order by id") == [(0, "right"), (1, "right")]
+    assert not [row for row in project.spark.sql("show views").collect() if row[1].startswith("dbt_cdc_")]

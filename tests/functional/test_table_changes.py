@@ -206,3 +206,42 @@ def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> No
 
     changes.ask(no_key="'{schema}.plain'")
     assert "needs the key, got no unique_key" in changes.project.error("run", "--select", "no_key")
+
+
+def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Changes) -> None:
+    changes.create("kept", "id int, v string")
+    changes.write("kept", "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
+    version, moment = changes.commits("kept")[-1]
+    body = """
+        import datetime
+        import dbt_cdc
+
+        def model(dbt, spark):
+            dbt.config(materialized="table")
+            {upstream}
+            return dbt_cdc.table_changes(dbt, spark, {call})
+    """
+    upstream = 'dbt.source("given", "kept")'
+    calls = {
+        "python_all": "'given', 'kept', unique_key='id'",
+        "python_net": f"'{changes.project.schema}.kept', unique_key=['id'], format='net', end='{version}'",
+        "python_none": f"'given', 'kept', unique_key='id', begin=datetime.datetime.fromisoformat('{moment}')",
+    }
+    changes.project.write(
+        {f"models/{name}.py": body.format(upstream=upstream, call=call) for name, call in calls.items()}
+    )
+    changes.project.write(
+        {
+            "models/python_wrong.py": body.format(upstream=upstream, call="'given', 'kept', unique_key='idd'"),
+            "models/python_lost.py": body.format(upstream="", call="'given', 'kept'"),
+            "models/s.yml": f"sources: [{{name: given, schema: {changes.project.schema}, tables: [{{name: kept}}]}}]",
+        }
+    )
+    message = changes.project.error("run")
+    assert "unknown column in unique_key 'idd', did you mean 'id'?" in message
+    assert "by table_changes, but dbt knows no such upstream" in message
+    first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
+    assert changes.answer("python_all", "kept") == [*first, ("u", (1, "a"), (1, "c"))]
+    assert changes.answer("python_net", "kept") == [("i", None, (2, "b")), ("i", None, (1, "c"))]
+    assert changes.answer("python_none", "kept") == []
+    assert changes.project.tables() == {"kept", "python_all", "python_net", "python_none"}

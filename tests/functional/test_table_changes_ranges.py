@@ -73,7 +73,7 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
         wholly_beyond=table + "begin='2998-01-01', end='2999-01-01'",
         unknown=table + "begin=123456789, end=123456790",
         backwards=table + f"begin='{versions[2]}', end='{versions[1]}'",
-        neither=table + "begin='yesterday'",
+        neither=table + "begin='last week'",
         format=table + "format='nett'",
         key="'{schema}.x', unique_key='idd'",
         no_key="'{schema}.x', format='net'",
@@ -94,7 +94,7 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
         assert "`begin` is no snapshot id of this table's history" in told["unknown"]
         assert "`end` is no snapshot id of this table's history" in told["unknown"]
     assert f"range ({versions[2]}, {versions[1]}] ends before it begins" in told["backwards"]
-    assert "`begin` must be a version, a timestamp or 'earliest', got 'yesterday'" in told["neither"]
+    assert "`begin` must be a version, a timestamp or 'earliest', got 'last week'" in told["neither"]
     assert "must be one of cdc, latest_state, net" in told["format"]
     assert "did you mean 'net'?" in told["format"]
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in told["key"]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import tomllib
 import yaml
-from tests.support.spark import ROOT
 
 import dbt_cdc
+from tests.support.spark import ROOT
 
 MACRO_FILES = sorted((ROOT / "macros").rglob("*.sql"))
 MACRO = re.compile(r"{%-?\s*macro\s+(\w+)\((.*?)\)\s*-?%}(.*?){%-?\s*endmacro\s*-?%}", re.DOTALL)

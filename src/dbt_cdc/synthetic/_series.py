@@ -45,7 +45,7 @@ class Series:
     def faults(self, no_nonkeys: int) -> Iterator[str]:
         """What is wrong with checked whole numbers and the shares, one sentence each."""
         shares = {"pct_del": self.deleted, "pct_upd": self.updated, "pct_unchanged": self.unchanged}
-        wrong = [fault for name, share in shares.items() for fault in _share_faults(name, share)]
+        wrong = [fault for name, share in shares.items() for fault in share_faults(name, share)]
         yield from wrong or self._misfits(shares, no_nonkeys)
 
     def _misfits(self, shares: dict[str, Share], no_nonkeys: int) -> Iterator[str]:
@@ -121,7 +121,8 @@ def _part(rows: int, share: Share) -> int:
     return math.floor(rows * Fraction(decimal(share)))
 
 
-def _share_faults(name: str, share: Share) -> Iterator[str]:
+def share_faults(name: str, share: Share) -> Iterator[str]:
+    """A share that is no number from 0 to 1."""
     try:
         valid = not isinstance(share, bool) and 0 <= decimal(share) <= 1
     except InvalidOperation:

@@ -1,0 +1,41 @@
+{#- The range of the keys that a statement touches, as literals: files whose statistics lie outside are not read. -#}
+{%- macro _apply_bounded(plan) -%}
+    {#- Key columns whose values survive being written as text. -#}
+    {%- set bounded = [] -%}
+    {%- for name in plan.key if plan.types[name].split('(')[0] in ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'string', 'date'] -%}
+        {%- do bounded.append(name) -%}
+    {%- endfor -%}
+    {%- do return(bounded) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_bound_measures(plan) -%}
+    {%- set measures = [] -%}
+    {%- for name in dbt_cdc._quoted_list(dbt_cdc._apply_bounded(plan)) -%}
+        {%- do measures.extend(['cast(min(' ~ name ~ ') as string)', 'cast(max(' ~ name ~ ') as string)']) -%}
+    {%- endfor -%}
+    {%- do return(measures) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_bounds(plan, row, offset) -%}
+    {#- From a row that has the measures above from `offset` on; none where there are no keys. -#}
+    {%- set bounds = [] -%}
+    {%- for name in dbt_cdc._apply_bounded(plan) -%}
+        {%- set low, high = row[offset + 2 * loop.index0], row[offset + 2 * loop.index0 + 1] -%}
+        {%- if low is not none -%}
+            {%- do bounds.append({'name': name, 'low': low | string, 'high': high | string, 'type': plan.types[name]}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(bounds) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_range(bounds, alias) -%}
+    {%- set conditions = [] -%}
+    {%- for bound in bounds -%}
+        {%- do conditions.append(alias ~ '.' ~ dbt_cdc._quote(bound.name) ~ ' between cast(' ~ dbt_cdc._literal(bound.low) ~ ' as '
+                                 ~ bound.type ~ ') and cast(' ~ dbt_cdc._literal(bound.high) ~ ' as ' ~ bound.type ~ ')') -%}
+    {%- endfor -%}
+    {%- do return(conditions | join(' and ')) -%}
+{%- endmacro -%}

@@ -1,0 +1,99 @@
+{#- What is wrong with a batch, found by two queries before anything is written. -#}
+{%- macro _apply_examine(plan) -%}
+    {#- Counts and bounds of the batch alone. -#}
+    {%- set parts = ['_dbt_cdc_sequence is null'] -%}
+    {%- for part in plan.sequence.parts -%}
+        {%- do parts.append('_dbt_cdc_sequence.' ~ dbt_cdc._quote(part) ~ ' is null') -%}
+    {%- endfor -%}
+    {%- set null_key = dbt_cdc._quoted_list(plan.key) | join(' is null or ') ~ ' is null' -%}
+    {%- do plan.update(wrong={
+        'null_key': "_dbt_cdc_kind <> 'truncate' and (" ~ null_key ~ ")",
+        'null_sequence': parts | join(' or '),
+        'unknown_column': "size(array_except(_dbt_cdc_columns, array(" ~ dbt_cdc._apply_literals(plan.names) ~ "))) > 0",
+    }) -%}
+    {%- set measures = ['count(*)', "count_if(_dbt_cdc_kind = 'delete')", "count_if(_dbt_cdc_kind = 'truncate')"] -%}
+    {%- for name in plan.wrong -%}{%- do measures.append('count_if(' ~ plan.wrong[name] ~ ')') -%}{%- endfor -%}
+    {%- set row = run_query('with given as (' ~ (plan.given or dbt_cdc._apply_given(plan)) ~ ')\n\nselect '
+                            ~ (measures + dbt_cdc._apply_bound_measures(plan)) | join(', ') ~ ' from given')[0] -%}
+    {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=dbt_cdc._apply_bounds(plan, row, 6)) -%}
+    {%- for name in plan.wrong -%}
+        {%- set count = row[3 + loop.index0] -%}
+        {%- if count -%}{%- do plan.faults.append(dbt_cdc._apply_wrong(plan, name, count)) -%}{%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_wrong(plan, name, count) -%}
+    {%- set said = {
+        'null_key': count ~ " row(s) have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may)",
+        'null_sequence': count ~ " row(s) have NULL in sequence_by " ~ plan.options.sequence_by | join(', '),
+        'unknown_column': count ~ " row(s) name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has "
+                          ~ plan.names | join(', '),
+    }[name] -%}
+    {%- set query -%}
+with given as ({{ plan.given or dbt_cdc._apply_given(plan) }})
+
+select distinct to_json(named_struct({{ dbt_cdc._apply_shown(plan) }}
+    {%- if name == 'unknown_column' %}, {{ dbt_cdc._literal(plan.columns_to_update) }}, _dbt_cdc_columns{% endif %}), map('ignoreNullFields', 'false'))
+from given
+where {{ plan.wrong[name] }}
+order by 1
+limit 5
+    {%- endset -%}
+    {%- do return(said ~ ', for example ' ~ run_query(query).columns[0].values() | join(' ')) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_shown(plan) -%}
+    {#- Keys and sequence: all of an event that an error shows. -#}
+    {%- set fields = [] -%}
+    {%- for name in plan.key -%}{%- do fields.append(dbt_cdc._literal(name) ~ ', ' ~ dbt_cdc._quote(name)) -%}{%- endfor -%}
+    {%- do return((fields + ["'sequence'", '_dbt_cdc_sequence']) | join(', ')) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_compare(plan, beside_ledger=true) -%}
+    {#- The batch beside the ledger: how many events are new, and which contradict another of the same key and sequence. -#}
+    {%- set identity = plan.key + ['_dbt_cdc_sequence'] -%}
+    {%- set shown = dbt_cdc._quoted_list(identity, 'events') | join(', ') -%}
+    {%- set known = plan.known and beside_ledger -%}
+    {%- set query -%}
+with {{ dbt_cdc._apply_event_steps(plan) }},
+
+compared as (
+    select
+        {{ shown }}, events._dbt_cdc_kind, events._dbt_cdc_hash,
+        {{ "coalesce(bool_or(known._dbt_cdc_hash = events._dbt_cdc_hash), false)" if known else 'false' }} as seen,
+        {{ "coalesce(bool_or(known._dbt_cdc_hash <> events._dbt_cdc_hash), false)" if known else 'false' }} as contradicted
+    from events
+    {%- if known %}
+    left join {{ plan.ledger }} as known
+        on {{ dbt_cdc._apply_same(identity + ['_dbt_cdc_kind'], 'events', 'known') }}
+        {%- if plan.bounds %} and {{ dbt_cdc._apply_range(plan.bounds, 'known') }}{% endif %}
+    {%- endif %}
+    group by {{ shown }}, events._dbt_cdc_kind, events._dbt_cdc_hash
+),
+
+moments as (
+    select
+        {{ dbt_cdc._quoted_list(identity) | join(', ') }},
+        count(*) as events,
+        count_if(not seen) as fresh,
+        count_if(not seen and _dbt_cdc_kind = 'truncate') as fresh_truncates,
+        count_if(_dbt_cdc_kind = 'upsert') > 1 or bool_or(contradicted) as contradictory
+    from compared
+    group by {{ dbt_cdc._quoted_list(identity) | join(', ') }}
+)
+
+select
+    coalesce(sum(events), 0), coalesce(sum(fresh), 0), coalesce(sum(fresh_truncates), 0), count_if(contradictory),
+    array_join(slice(array_sort(collect_set(if(contradictory, to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})), null))), 1, 5), ' ')
+from moments
+    {%- endset -%}
+    {%- set row = run_query(query)[0] -%}
+    {%- do plan.update(events=row[0] | int, fresh=row[1] | int, fresh_truncates=row[2] | int) -%}
+    {%- if row[3] and plan.conflict == 'error' -%}
+        {%- do plan.faults.append(row[3] ~ " key(s) have different events with the same sequence, for example " ~ row[4]
+            ~ ": make sequence_by tell them apart, or set 'on_conflict: resolve'") -%}
+    {%- endif -%}
+{%- endmacro -%}

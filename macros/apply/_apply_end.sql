@@ -1,0 +1,51 @@
+{#- How a run ends: what it says, and what it leaves behind. -#}
+{%- macro _apply_report(plan, counts, sql) -%}
+    {%- set message = 'APPLY CHANGES (' ~ plan.rows ~ ' events: ' ~ counts.inserted ~ ' inserted, ' ~ counts.updated ~ ' updated, '
+                      ~ counts.deleted ~ ' deleted)' -%}
+    {%- do return({'message': message, 'rows': counts.inserted + counts.updated + counts.deleted, 'sql': sql}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_fail(plan, faults) -%}
+    {%- if faults -%}
+        {%- do dbt_cdc._apply_drop(plan, []) -%}
+        {%- do dbt_cdc._raise_faults(faults) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_drop(plan, leftovers) -%}
+    {#- This run's temporary tables, and those of killed runs: there before this one began, and there still. -#}
+    {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + ([plan.images] if plan.last_version or plan.version else []) -%}
+        {%- do dbt_cdc._apply_run('drop table if exists ' ~ relation) -%}
+    {%- endfor -%}
+    {%- for name in (dbt_cdc._apply_temporary_tables(plan) if leftovers else []) if name in leftovers -%}
+        {%- do dbt_cdc._apply_run('drop table if exists ' ~ plan.target.incorporate(path={'identifier': name})) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_temporary_tables(relations) -%}
+    {%- set names = [] -%}
+    {%- set prefix = (relations.target.identifier ~ '__dbt_tmp_') | lower -%}
+    {%- for row in run_query('show tables in ' ~ relations.target.include(identifier=false) ~ ' like '
+                             ~ dbt_cdc._literal(relations.target.identifier ~ '__dbt_tmp_*')) -%}
+        {%- if (row[1] | lower).startswith(prefix) -%}{%- do names.append(row[1]) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(names) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_add_columns(plan) -%}
+    {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
+    {%- for relation in [plan.ledger, plan.target] if plan.new -%}
+        {%- set has = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
+        {%- set added = [] -%}
+        {%- for column in plan.new if column.name | lower not in has -%}
+            {%- do added.append(dbt_cdc._quote(column.name) ~ ' ' ~ column.type) -%}
+        {%- endfor -%}
+        {%- if added -%}
+            {%- do dbt_cdc._apply_run('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -1,0 +1,111 @@
+{#- The batch as events. An event is: key, sequence, kind (upsert, delete, truncate), and for an upsert its content.
+    Identical events are one; a hash of the content tells two contents of one key and sequence apart. -#}
+{%- macro _apply_event_steps(plan) -%}
+{%- set key = dbt_cdc._quoted_list(plan.key) -%}
+given as (
+    {{ plan.given or dbt_cdc._apply_given(plan) }}
+),
+
+effective as (
+    select
+    {%- for name in key %}
+        if(_dbt_cdc_kind = 'truncate', null, {{ name }}) as {{ name }},
+    {%- endfor %}
+        _dbt_cdc_sequence,
+        _dbt_cdc_kind,
+        if(_dbt_cdc_kind = 'upsert', _dbt_cdc_columns, null) as _dbt_cdc_columns
+    {%- for column in plan.payload %}
+        {%- set name = dbt_cdc._quote(column.name) -%}
+        {%- set sets_it = " and coalesce(array_contains(_dbt_cdc_columns, " ~ dbt_cdc._literal(column.name | lower) ~ "), true)" %},
+        if(_dbt_cdc_kind = 'upsert'{{ sets_it if plan.columns_to_update }}, {{ name }}, null) as {{ name }}
+    {%- endfor %}
+    from given
+),
+
+hashed as (
+    select
+        *,
+        {{ dbt_cdc._apply_content_hash(plan) }} as _dbt_cdc_hash
+    from effective
+),
+
+events as (
+    select
+        {{ key | join(', ') }},
+        _dbt_cdc_sequence,
+        _dbt_cdc_kind,
+        _dbt_cdc_hash,
+        any_value(_dbt_cdc_columns) as _dbt_cdc_columns
+    {%- for name in dbt_cdc._quoted_list(plan.payload | map(attribute='name')) %},
+        any_value({{ name }}) as {{ name }}
+    {%- endfor %}
+    from hashed
+    group by {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash
+)
+{%- endmacro -%}
+
+
+{%- macro _apply_given(plan) -%}
+{%- set options = plan.options -%}
+select
+    {%- for name in dbt_cdc._quoted_list(plan.key) %}
+        {{ name }},
+    {%- endfor %}
+        {{ plan.sequence.sql }} as _dbt_cdc_sequence,
+        case
+        {%- if options.apply_as_truncates %}
+            when {{ options.apply_as_truncates }}
+            then 'truncate'
+        {%- endif %}
+        {%- if options.apply_as_deletes %}
+            when {{ options.apply_as_deletes }}
+            then 'delete'
+        {%- endif %}
+            when true then 'upsert'
+        end as _dbt_cdc_kind,
+        {{ dbt_cdc._apply_set_columns(plan) }} as _dbt_cdc_columns
+    {%- for column in plan.payload %},
+        {{ dbt_cdc._quote(column.source) if column.source else 'null' }} as {{ dbt_cdc._quote(column.name) }}
+    {%- endfor %}
+    from {{ plan.stage }}
+{%- endmacro -%}
+
+
+{%- macro _apply_set_columns(plan) -%}
+    {%- if not plan.columns_to_update -%}{%- do return('cast(null as array<string>)') -%}{%- endif -%}
+    {%- do return('array_sort(array_distinct(transform(' ~ dbt_cdc._quote(plan.columns_to_update) ~ ', name -> lower(name))))') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_content_hash(plan) -%}
+    {#- NULLs add nothing and each column goes in with its name, so that a column added later leaves older hashes as they are. -#}
+    {%- set parts = ["if(_dbt_cdc_columns is null, 0L, xxhash64('', _dbt_cdc_columns))"] -%}
+    {%- for column in plan.payload if column.source -%}
+        {%- set name = dbt_cdc._quote(column.name) -%}
+        {%- do parts.append('if(' ~ name ~ ' is null, 0L, xxhash64(' ~ dbt_cdc._literal(column.name | lower) ~ ', '
+                            ~ dbt_cdc._apply_comparable(name, column.type) ~ '))') -%}
+    {%- endfor -%}
+    {%- do return(parts | join('\n        ^ ')) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_comparable(expression, type) -%}
+    {#- Maps (and variants) have no equality in Spark: a map is compared as its sorted entries, nested ones as JSON. -#}
+    {%- if type.startswith('map<') and type.count('map<') == 1 and 'variant' not in type -%}
+        {%- do return('array_sort(map_entries(' ~ expression ~ '))') -%}
+    {%- elif 'map<' in type or 'variant' in type -%}
+        {%- do return("to_json(struct(" ~ expression ~ "), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',"
+                      ~ " 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'ignoreNullFields', 'false'))") -%}
+    {%- endif -%}
+    {%- do return(expression) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_same(names, left, right) -%}
+    {#- A null-safe join on the named columns of two aliases. -#}
+    {%- set pairs = [] -%}
+    {%- for name in dbt_cdc._quoted_list(names) -%}
+        {%- do pairs.append(left ~ '.' ~ name ~ ' <=> ' ~ right ~ '.' ~ name) -%}
+    {%- endfor -%}
+    {%- do return(pairs | join(' and ')) -%}
+{%- endmacro -%}

@@ -1,0 +1,44 @@
+{#- max_delete_fraction: refuses a batch that would close too many of the live rows, as an empty source does. -#}
+{%- macro _apply_delete_guard(plan) -%}
+    {%- set limit = plan.options.max_delete_fraction -%}
+    {%- if limit is none or not plan.known or not (plan.deletes or plan.truncates) -%}{%- do return(none) -%}{%- endif -%}
+    {%- set key = dbt_cdc._quoted_list(plan.key) -%}
+    {%- set truncated = "(select max(_dbt_cdc_sequence) from everything where _dbt_cdc_kind = 'truncate')" -%}
+    {%- set query -%}
+with {{ dbt_cdc._apply_event_steps(plan) }},
+
+everything as (
+    select {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind from {{ plan.ledger }}
+    where _dbt_cdc_kind in ('upsert', 'delete', 'truncate')
+    union all
+    select {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind from events
+),
+
+last_moments as (
+    select
+        {{ key | join(', ') }},
+        max(struct(_dbt_cdc_sequence, _dbt_cdc_kind = 'delete' as deleted)) as last_event
+    from everything
+    where _dbt_cdc_kind <> 'truncate'
+    group by {{ key | join(', ') }}
+),
+
+live as (
+    select {{ key | join(', ') }} from {{ plan.target }}
+    {%- if plan.scd == 2 %}
+    where {{ dbt_cdc._quote(plan.end) }} is null
+    {%- endif %}
+)
+
+select
+    count_if(last_moments.last_event.deleted or coalesce(last_moments.last_event._dbt_cdc_sequence <= {{ truncated }}, false)) as closed,
+    count(*) as live
+from live
+left join last_moments on {{ dbt_cdc._apply_same(plan.key, 'live', 'last_moments') }}
+    {%- endset -%}
+    {%- set row = run_query(query)[0] -%}
+    {%- if row[1] and row[0] / row[1] > limit -%}
+        {%- do plan.faults.append("the batch would close " ~ row[0] ~ " of " ~ row[1] ~ " live rows, more than max_delete_fraction "
+            ~ limit ~ " allows: check the source, or raise max_delete_fraction for this run") -%}
+    {%- endif -%}
+{%- endmacro -%}

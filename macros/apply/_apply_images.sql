@@ -1,0 +1,123 @@
+{#- source_kind: snapshot. Full images become events: a row that is new or different is an upsert, a missing key a delete. -#}
+{%- macro _apply_images(plan) -%}
+    {#- The images of a batch against each other and against what is live. -#}
+    {%- set version = plan.options.snapshot_version -%}
+    {%- set named = 'cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.sequence_type ~ ')' if version is not none else none -%}
+    {%- do dbt_cdc._apply_examine(plan) -%}
+    {%- if plan.faults or not (plan.rows or named) -%}{%- do return(none) -%}{%- endif -%}
+    {%- if plan.rows and named -%}
+        {%- set other = run_query('select count(*) from ' ~ plan.stage ~ ' where not (' ~ plan.sequence.sql ~ ' <=> ' ~ named ~ ')')[0][0] -%}
+        {%- if other -%}
+            {%- do plan.faults.append(other ~ " row(s) have another version than snapshot_version " ~ version) -%}
+            {%- do return(none) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- do dbt_cdc._apply_image_order(plan, named) -%}
+    {%- do dbt_cdc._apply_compare(plan, beside_ledger=false) -%}
+    {%- if plan.faults -%}{%- do return(none) -%}{%- endif -%}
+    {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.images, dbt_cdc._apply_images_query(plan, named), temporary=true)) -%}
+    {%- do plan.update(given='select * from ' ~ plan.images,
+                       version=named or '(select max(' ~ plan.sequence.sql ~ ') from ' ~ plan.stage ~ ')') -%}
+    {%- set images = plan.rows -%}
+    {%- do dbt_cdc._apply_examine(plan) -%}
+    {%- do dbt_cdc._apply_image_again(plan) -%}
+    {%- do plan.update(rows=images or 1) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_image_order(plan, named) -%}
+    {#- Versions only grow. The last one is remembered by the ledger's markers, even where its image changed nothing. Older
+        images are passed over where the last one comes with them: the same batch again. -#}
+    {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
+    {%- set last = "(select max(_dbt_cdc_sequence) from " ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun')" -%}
+    {%- set given = 'select ' ~ plan.sequence.sql ~ ' as version from ' ~ plan.stage
+                    ~ (' union all select ' ~ named if named else '') -%}
+    {%- set row = run_query('select coalesce(min(version) < ' ~ last ~ ', false), coalesce(bool_or(version = ' ~ last
+                            ~ '), false), to_json(struct(min(version) as version)), to_json(struct(' ~ last
+                            ~ ' as version)) from (' ~ given ~ ') as given')[0] -%}
+    {%- if row[0] and not row[1] -%}
+        {%- do plan.faults.append("the image's version " ~ row[2] ~ " is older than the last one applied, " ~ row[3]
+                                  ~ ": give images in order of their version, or run with --full-refresh") -%}
+    {%- endif -%}
+    {%- do plan.update(last_version=last) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_image_again(plan) -%}
+    {#- An image given again must say what it said before. -#}
+    {%- if not plan.last_version -%}{%- do return(none) -%}{%- endif -%}
+    {%- set row = run_query('select count(*), min(to_json(named_struct(' ~ dbt_cdc._apply_shown(plan) ~ '))) from ' ~ plan.images
+                            ~ ' where _dbt_cdc_sequence = ' ~ plan.last_version)[0] -%}
+    {%- if row[0] -%}
+        {%- do plan.faults.append("an image of the last version applied was given again and differs in " ~ row[0]
+                                  ~ " key(s), for example " ~ row[1] ~ ": give it a greater version") -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_images_query(plan, named) -%}
+{%- set key = dbt_cdc._quoted_list(plan.key) | join(', ') -%}
+{%- set payload = dbt_cdc._quoted_list(plan.payload | map(attribute='name')) -%}
+{%- set columns = ([key] + payload) | join(', ') -%}
+with {{ dbt_cdc._apply_event_steps(plan) }},
+
+one_each as (
+    select *, row_number() over (partition by {{ key }}, _dbt_cdc_sequence order by _dbt_cdc_hash desc) as _dbt_cdc_rank
+    from events
+    {%- if plan.last_version %}
+    where not coalesce(_dbt_cdc_sequence < {{ plan.last_version }}, false)
+    {%- endif %}
+),
+
+images as (
+    select {{ columns }}, _dbt_cdc_sequence from one_each where _dbt_cdc_rank = 1
+    {%- if plan.known %}
+    union all
+    select {{ columns }}, null as _dbt_cdc_sequence from {{ plan.target }}
+    {%- if plan.scd == 2 %} where {{ dbt_cdc._quote(plan.end) }} is null{% endif %}
+    {%- endif %}
+),
+
+versions as (
+    select _dbt_cdc_sequence, row_number() over (order by _dbt_cdc_sequence) as number
+    from (
+        select distinct _dbt_cdc_sequence from one_each
+        {%- if named %} union select {{ named }}{% endif %}
+    ) as distinct_versions
+),
+
+numbered as (
+    select images.*, coalesce(versions.number, 0) as number
+    from images
+    left join versions on images._dbt_cdc_sequence = versions._dbt_cdc_sequence
+),
+
+neighbours as (
+    select
+        *,
+        lag(number) over in_order as earlier,
+        lead(number) over in_order as later
+        {%- for column in plan.payload %},
+        lag({{ dbt_cdc._quote(column.name) }}) over in_order as _dbt_cdc_earlier_{{ loop.index }}
+        {%- endfor %}
+    from numbered
+    window in_order as (partition by {{ key }} order by number)
+)
+
+select {{ columns }}, _dbt_cdc_sequence, 'upsert' as _dbt_cdc_kind, cast(null as array<string>) as _dbt_cdc_columns
+from neighbours
+where
+    number > 0
+    and (
+        coalesce(earlier < number - 1, true)
+        {%- for column in plan.payload %}
+        or not ({{ dbt_cdc._apply_comparable(dbt_cdc._quote(column.name), column.type) }} <=> {{ dbt_cdc._apply_comparable('_dbt_cdc_earlier_' ~ loop.index, column.type) }})
+        {%- endfor %}
+    )
+union all
+select {{ dbt_cdc._quoted_list((plan.key + (plan.payload | map(attribute='name') | list)), 'neighbours') | join(', ') }},
+    versions._dbt_cdc_sequence, 'delete', cast(null as array<string>)
+from neighbours
+inner join versions on versions.number = neighbours.number + 1
+where coalesce(neighbours.later > neighbours.number + 1, true)
+{%- endmacro -%}

@@ -1,0 +1,95 @@
+{#- The ledger, `<model>__events`: the set of all events ever given, and markers. It only grows, batch by batch:
+      upsert, delete      events, with the batch they came in and when that was
+      truncate            SCD 1: everything up to its sequence is gone
+      begun, applied      a batch that has been recorded; that {{ this }} shows. Begun but not applied = a run was killed
+      purged              when old tombstones were last removed
+    {{ this }} is a function of it. Columns: the key, the bookkeeping, then the payload. -#}
+{%- macro _apply_bookkeeping() -%}
+    {%- do return(['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash', '_dbt_cdc_columns', '_dbt_cdc_batch',
+                   '_dbt_cdc_processed_at']) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_ledger_columns(plan) -%}
+    {%- do return(plan.key + dbt_cdc._apply_bookkeeping() + (plan.payload | map(attribute='name') | list)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_record_query(plan, anti_join) -%}
+{%- set columns = dbt_cdc._apply_ledger_columns(plan) -%}
+with {{ dbt_cdc._apply_event_steps(plan) }},
+
+recorded as (
+    select
+        {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_columns,
+        {{ dbt_cdc._literal(plan.batch) }} as _dbt_cdc_batch, current_timestamp() as _dbt_cdc_processed_at
+        {%- for column in plan.payload %}, {{ dbt_cdc._quote(column.name) }}{% endfor %}
+    from events
+    {%- if anti_join %}
+    left anti join {{ plan.ledger }} as known
+        on {{ dbt_cdc._apply_same(plan.key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'events', 'known') }}
+        {%- if plan.bounds %} and {{ dbt_cdc._apply_range(plan.bounds, 'known') }}{% endif %}
+    {%- endif %}
+)
+
+select {{ dbt_cdc._quoted_list(columns) | join(', ') }} from recorded
+union all
+{{ dbt_cdc._apply_marker(plan, 'begun', plan.batch, plan.version or 'null') }}
+{%- endmacro -%}
+
+
+{%- macro _apply_marker(plan, kind, batch, sequence='null') -%}
+    {%- set values = {'_dbt_cdc_kind': dbt_cdc._literal(kind), '_dbt_cdc_batch': dbt_cdc._literal(batch),
+                      '_dbt_cdc_processed_at': 'current_timestamp()', '_dbt_cdc_sequence': sequence} -%}
+    {%- set columns = [] -%}
+    {%- for name in dbt_cdc._apply_ledger_columns(plan) -%}
+        {%- do columns.append(values.get(name, 'null') ~ ' as ' ~ dbt_cdc._quote(name)) -%}
+    {%- endfor -%}
+    {%- do return('select ' ~ columns | join(', ')) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_kept(ledger) -%}
+    {#- What the ledger remembers about itself: its table properties. -#}
+    {%- set kept = {} -%}
+    {%- for row in run_query('show tblproperties ' ~ ledger) if row[0].startswith('dbt_cdc.') -%}
+        {%- do kept.update({row[0]: row[1]}) -%}
+    {%- endfor -%}
+    {%- do return(kept) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_batches(ledger, batch='', retention='0 seconds') -%}
+    {#- Reads the markers only (the ledger is partitioned by kind).
+          begun          a signature of all batches recorded: it changes when another run records one
+          recorded       whether `batch` is one of them
+          pending        batches that were recorded but never applied, because their run was killed
+          truncating     whether one of those has a truncate
+          purge_due      whether to look for old tombstones: at most once in a retention, and at most once a day -#}
+    {%- set retention = retention.replace('interval ', '') -%}
+    {%- set query -%}
+with batches as (
+    select
+        _dbt_cdc_batch as batch,
+        count_if(_dbt_cdc_kind = 'begun') > 0 as begun,
+        count_if(_dbt_cdc_kind = 'begun') > 0 and count_if(_dbt_cdc_kind = 'applied') = 0 as pending,
+        count_if(_dbt_cdc_kind = 'truncate') > 0 as truncating,
+        max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null)) as purged_at
+    from {{ ledger }}
+    where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
+    group by _dbt_cdc_batch
+)
+
+select
+    cast(bit_xor(if(begun, xxhash64(batch), 0L)) as string) as begun,
+    coalesce(bool_or(begun and batch = {{ dbt_cdc._literal(batch) }}), false) as recorded,
+    array_join(array_sort(collect_list(if(pending, batch, null))), ' ') as pending,
+    coalesce(bool_or(pending and truncating), false) as truncating,
+    coalesce(max(purged_at) <= current_timestamp() - interval {{ retention }}
+             and max(purged_at) <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due
+from batches
+    {%- endset -%}
+    {%- set row = run_query(query)[0] -%}
+    {%- do return({'begun': row[0], 'recorded': row[1], 'pending': row[2].split(' ') if row[2] else [],
+                   'truncating': row[3], 'purge_due': row[4]}) -%}
+{%- endmacro -%}

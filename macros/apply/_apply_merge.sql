@@ -1,0 +1,59 @@
+{#- From the ledger to {{ this }}: what has to change there, then one MERGE. -#}
+{%- macro _apply_changes_query(plan, batches) -%}
+{%- set identity = plan.key + ([plan.start] if plan.scd == 2 else []) -%}
+{%- set others = dbt_cdc._apply_target_columns(plan) | reject('in', identity) | list -%}
+{%- set first = dbt_cdc._quote(plan.key[0]) -%}
+with {{ dbt_cdc._apply_version_steps(plan, batches) }},
+
+present as (
+    select shown.*
+    from {{ plan.target }} as shown
+    {%- if batches is not none %}
+    left semi join touched on {{ dbt_cdc._apply_same(plan.key, 'shown', 'touched') }}
+    {%- endif %}
+    {%- if plan.bounds %}
+    where {{ dbt_cdc._apply_range(plan.bounds, 'shown') }}
+    {%- endif %}
+)
+
+select
+    case when versions.{{ first }} is null then 'delete' when present.{{ first }} is null then 'insert' else 'update' end
+        as _dbt_cdc_operation
+{%- for name in dbt_cdc._quoted_list(identity) %},
+    coalesce(versions.{{ name }}, present.{{ name }}) as {{ name }}
+{%- endfor %}
+{%- for name in dbt_cdc._quoted_list(others) %},
+    versions.{{ name }}
+{%- endfor %}
+from versions
+full outer join present on {{ dbt_cdc._apply_same(identity, 'versions', 'present') }}
+where
+    versions.{{ first }} is null
+    or present.{{ first }} is null
+{%- for column in plan.payload %}
+    or not ({{ dbt_cdc._apply_comparable('versions.' ~ dbt_cdc._quote(column.name), column.type) }} <=> {{ dbt_cdc._apply_comparable('present.' ~ dbt_cdc._quote(column.name), column.type) }})
+{%- endfor %}
+{%- if plan.scd == 2 %}
+    or not (versions.{{ dbt_cdc._quote(plan.end) }} <=> present.{{ dbt_cdc._quote(plan.end) }})
+{%- endif %}
+{%- endmacro -%}
+
+
+{%- macro _apply_merge_query(plan, bounds) -%}
+{%- set identity = plan.key + ([plan.start] if plan.scd == 2 else []) -%}
+{%- set columns = dbt_cdc._apply_target_columns(plan) -%}
+{%- set others = dbt_cdc._quoted_list(columns | reject('in', identity) | list) -%}
+merge into {{ plan.target }} as shown
+using {{ plan.changes }} as change
+on {{ dbt_cdc._apply_same(identity, 'shown', 'change') }}
+{%- if bounds %} and {{ dbt_cdc._apply_range(bounds, 'shown') }}{% endif %}
+when matched and change._dbt_cdc_operation = 'delete' then delete
+{%- if others %}
+when matched then update set
+{%- for name in others %}
+    shown.{{ name }} = change.{{ name }}{{ ',' if not loop.last }}
+{%- endfor %}
+{%- endif %}
+when not matched and change._dbt_cdc_operation <> 'delete' then insert ({{ dbt_cdc._quoted_list(columns) | join(', ') }})
+    values ({{ dbt_cdc._quoted_list(columns, 'change') | join(', ') }})
+{%- endmacro -%}

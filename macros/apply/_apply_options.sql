@@ -1,0 +1,87 @@
+{#- The options of apply_changes, and the rules between them. -#}
+{%- macro _apply_options() -%}
+    {%- set options = dbt_cdc._common_options() -%}
+    {%- do options.update({
+        'sequence_by': {'type': 'list', 'required': true},
+        'stored_as_scd_type': {'type': 'scalar', 'values': [1, 2], 'default': 1},
+        'apply_as_deletes': {'type': 'string'},
+        'apply_as_truncates': {'type': 'string'},
+        'column_list': {'type': 'list'},
+        'except_column_list': {'type': 'list'},
+        'track_history_column_list': {'type': 'list'},
+        'track_history_except_column_list': {'type': 'list'},
+        'ignore_null_updates': {'type': 'boolean'},
+        'ignore_null_updates_column_list': {'type': 'list'},
+        'ignore_null_updates_except_column_list': {'type': 'list'},
+        'columns_to_update': {'type': 'string'},
+        'source_kind': {'type': 'string', 'values': ['feed', 'snapshot'], 'default': 'feed'},
+        'snapshot_version': {'type': 'scalar'},
+        'on_conflict': {'type': 'string', 'values': ['error', 'resolve'], 'default': 'error'},
+        'tombstone_retention': {'type': 'string', 'default': '2 days'},
+        'max_delete_fraction': {'type': 'number'},
+        'start_at_column': {'type': 'string', 'default': '__START_AT'},
+        'end_at_column': {'type': 'string', 'default': '__END_AT'},
+    }) -%}
+    {%- do return(options) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_option_faults() -%}
+    {#- What is wrong between options that are each right by themselves. -#}
+    {%- set given = dbt_cdc._meta() -%}
+    {%- set given = given if given is mapping else {} -%}
+    {%- set faults = [] -%}
+    {%- if not config.get('unique_key') -%}
+        {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
+    {%- endif -%}
+    {%- if config.get('file_format') not in ['delta', 'iceberg'] -%}
+        {%- do faults.append("the config 'file_format' must be one of delta, iceberg, got "
+                             ~ (config.get('file_format') | tojson)) -%}
+    {%- endif -%}
+    {%- for family in ['column_list', 'track_history_column_list', 'ignore_null_updates_column_list'] -%}
+        {%- set rival = family.replace('column_list', 'except_column_list') -%}
+        {%- if given.get(family) and given.get(rival) -%}
+            {%- do faults.append("give '" ~ family ~ "' or '" ~ rival ~ "', not both") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do faults.extend(dbt_cdc._apply_meaningless(given)) -%}
+    {%- if not dbt_cdc._apply_is_retention(given.get('tombstone_retention', '2 days')) -%}
+        {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"
+                             ~ " such as '2 days', got " ~ (given.get('tombstone_retention') | tojson)) -%}
+    {%- endif -%}
+    {%- set fraction = given.get('max_delete_fraction') -%}
+    {%- if fraction is number and not 0 <= fraction <= 1 -%}
+        {%- do faults.append("option 'max_delete_fraction' must lie between 0 and 1, got " ~ fraction) -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_meaningless(given) -%}
+    {#- Options that have no meaning with the others. -#}
+    {%- set faults = [] -%}
+    {%- set scd2_only = ['track_history_column_list', 'track_history_except_column_list', 'start_at_column', 'end_at_column'] -%}
+    {%- set feed_only = ['apply_as_deletes', 'apply_as_truncates', 'columns_to_update', 'ignore_null_updates',
+                         'ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
+    {%- for option in given if given[option] is not none -%}
+        {%- if option in scd2_only and given.get('stored_as_scd_type', 1) == 1 -%}
+            {%- do faults.append("option '" ~ option ~ "' has a meaning under 'stored_as_scd_type: 2' only; this model keeps type 1") -%}
+        {%- elif option == 'apply_as_truncates' and given.get('stored_as_scd_type', 1) == 2 -%}
+            {%- do faults.append("option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only; this model keeps type 2") -%}
+        {%- elif option in feed_only and given.get('source_kind', 'feed') == 'snapshot' -%}
+            {%- do faults.append("option '" ~ option ~ "' has a meaning under 'source_kind: feed' only; a snapshot gives full images") -%}
+        {%- elif option == 'snapshot_version' and given.get('source_kind', 'feed') == 'feed' -%}
+            {%- do faults.append("option 'snapshot_version' has a meaning under 'source_kind: snapshot' only; this model reads a feed") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if given.get('ignore_null_updates') is false
+           and (given.get('ignore_null_updates_column_list') or given.get('ignore_null_updates_except_column_list')) -%}
+        {%- do faults.append("'ignore_null_updates: false' contradicts the ignore_null_updates list beside it") -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_is_retention(text) -%}
+    {%- do return(modules.re.match('^(interval )?[0-9]+ (second|minute|hour|day|week)s?$', text | string) is not none) -%}
+{%- endmacro -%}

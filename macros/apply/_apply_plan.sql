@@ -1,0 +1,119 @@
+{#- The plan: one mapping that says what a run works on. Every later step reads it and nothing else.
+      target, ledger, stage, events, changes   relations: {{ this }}, its bookkeeping, and the run's temporary tables
+      key, payload, start, end                 the target's columns; payload is a list of
+                                               {name, source: the batch's column or none, type, tracked, ignore_null}
+      sequence, sequence_type                  SQL over the batch, and the type that it has
+      scd, batch, new, properties              1 or 2, this run's id, columns to add, what the ledger remembers -#}
+{%- macro _apply_plan(options, relations, state) -%}
+    {%- set batch = adapter.get_columns_in_relation(relations.stage) -%}
+    {%- set known = dbt_cdc._apply_known(relations, state) -%}
+    {%- set names = batch | map(attribute='name') | list -%}
+    {%- set faults, types = [], {} -%}
+    {%- for column in batch -%}{%- do types.update({column.name: column.dtype}) -%}{%- endfor -%}
+    {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
+                        format=config.get('file_format'), conflict=options.on_conflict,
+                        start=options.start_at_column, end=options.end_at_column, new=[],
+                        columns_to_update=none, types=types, names=names | map('lower') | list) -%}
+    {%- if options.columns_to_update -%}
+        {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
+                                              + [none]) | first) -%}
+    {%- endif -%}
+    {%- set unique_key = config.get('unique_key') -%}
+    {%- set unique_key = [unique_key] if unique_key is string else unique_key -%}
+    {%- do plan.update(key=dbt_cdc._apply_columns(unique_key, 'unique_key', names, faults)) -%}
+    {%- do plan.update(sequence=dbt_cdc._apply_sequence(options.sequence_by, names, faults)) -%}
+    {%- do plan.update(reserved=([plan.start | lower, plan.end | lower] if plan.scd == 2 else [])) -%}
+    {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
+    {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known, reaching)) -%}
+    {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
+    {%- do dbt_cdc._apply_roles(plan) -%}
+    {%- if not faults -%}
+        {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
+        {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
+        {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.ledger)) -%}
+    {%- endif -%}
+    {%- do return(plan) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_known(relations, state) -%}
+    {#- The columns of the table as it is, or, where it has to be built from the ledger, as it was created. -#}
+    {%- if not state.ledger -%}{%- do return([]) -%}{%- endif -%}
+    {%- if not state.rebuild -%}{%- do return(adapter.get_columns_in_relation(relations.target)) -%}{%- endif -%}
+    {%- set recorded, known = {}, [] -%}
+    {%- for column in adapter.get_columns_in_relation(relations.ledger) if not column.name.startswith('_dbt_cdc_') -%}
+        {%- do recorded.update({column.name: column}) -%}
+    {%- endfor -%}
+    {%- for name in fromjson(state.ledger['dbt_cdc.columns']) + recorded.keys() | list -%}
+        {%- if name in recorded -%}{%- do known.append(recorded.pop(name)) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(known) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_columns(wanted, option, names, faults) -%}
+    {#- The columns an option names, spelled as the batch spells them; a fault for each that it does not have. -#}
+    {%- set found = [] -%}
+    {%- for name in wanted -%}
+        {%- set alike = [name] if name in names else [] -%}
+        {%- for candidate in names if candidate | lower == name | lower -%}{%- do alike.append(candidate) -%}{%- endfor -%}
+        {%- if alike -%}
+            {%- do found.append(alike | first) -%}
+        {%- else -%}
+            {%- do faults.append(option ~ ": " ~ dbt_cdc._unknown_name('column', name, names)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(found) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_sequence(wanted, names, faults) -%}
+    {#- SQL for the sequence: a column, an expression, or a struct whose fields have the columns' names. -#}
+    {%- if wanted | length == 1 -%}
+        {%- set column = dbt_cdc._apply_columns(wanted, 'sequence_by', names, []) -%}
+        {%- do return({'sql': dbt_cdc._quote(column[0]) if column else '(' ~ wanted[0] ~ ')', 'parts': []}) -%}
+    {%- endif -%}
+    {%- set columns = dbt_cdc._apply_columns(wanted, 'sequence_by', names, faults) -%}
+    {%- set fields = [] -%}
+    {%- for column in columns -%}
+        {%- do fields.append(dbt_cdc._literal(column) ~ ', ' ~ dbt_cdc._quote(column)) -%}
+    {%- endfor -%}
+    {%- do return({'sql': 'named_struct(' ~ fields | join(', ') ~ ')', 'parts': columns}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_reaching(plan, names, known) -%}
+    {#- The batch's columns that reach the target, keys left out, in the batch's order. -#}
+    {%- set options, faults = plan.options, plan.faults -%}
+    {%- set listed = dbt_cdc._apply_columns(options.column_list or [], 'column_list', names + known, faults) -%}
+    {%- set except = dbt_cdc._apply_columns(options.except_column_list or [], 'except_column_list', names, faults) -%}
+    {%- for key in plan.key if key in except -%}
+        {%- do faults.append("except_column_list: the key column '" ~ key ~ "' must reach the target") -%}
+    {%- endfor -%}
+    {#- the list of the columns that an event sets is an instruction, not data -#}
+    {%- set except = except + ([plan.columns_to_update] if plan.columns_to_update else []) -%}
+    {%- set reaching = [] -%}
+    {%- for name in names if name not in plan.key -%}
+        {%- if (name in listed if options.column_list else name not in except) -%}
+            {%- if name | lower in plan.reserved or (name | lower).startswith('_dbt_cdc_') -%}
+                {%- do faults.append("the column '" ~ name ~ "' has a name that apply_changes uses itself: leave it out by"
+                                     ~ " except_column_list, or rename it") -%}
+            {%- endif -%}
+            {%- do reaching.append(name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(reaching) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_order(plan, names, known, reaching) -%}
+    {#- The target's columns in order, start and end left out: an existing table's own, then the batch's. -#}
+    {%- set order, own = [], [] -%}
+    {%- for name in (known | map(attribute='name') | list) + names -%}
+        {%- if name | lower not in own + plan.reserved and (name in plan.key + reaching or loop.index0 < known | length) -%}
+            {%- do order.append(name) -%}
+            {%- do own.append(name | lower) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(order) -%}
+{%- endmacro -%}

@@ -1,0 +1,91 @@
+{#- What the ledger may forget: tombstones after their retention, and under SCD 1 what can no longer matter. -#}
+{%- macro _apply_purge(ledger, kept, retention) -%}
+    {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. -#}
+    {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
+    {%- set identity = dbt_cdc._quoted_list(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash']) -%}
+    {%- set forgotten = dbt_cdc._apply_forgotten_scd1 if kept['dbt_cdc.stored_as_scd_type'] == '1' else dbt_cdc._apply_forgotten_scd2 -%}
+    {%- set query -%}
+merge into {{ ledger }} as recorded
+using (
+    {{ forgotten(ledger, key, retention.replace('interval ', ''), dbt_cdc._apply_is_partial(kept)) }}
+) as forgotten
+on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
+when matched then delete
+    {%- endset -%}
+    {%- do dbt_cdc._apply_run(query) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_is_partial(kept) -%}
+    {#- Whether an event may leave columns as they were, so that older events still count. -#}
+    {%- do return(kept['dbt_cdc.columns_to_update'] != 'null' or kept['dbt_cdc.ignore_null_updates'] == 'true'
+                  or kept['dbt_cdc.ignore_null_updates_column_list'] != 'null'
+                  or kept['dbt_cdc.ignore_null_updates_except_column_list'] != 'null') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_forgotten_scd2(ledger, key, retention, partial) -%}
+    {#- An old delete that ends no version: nothing before it, or another delete. Upserts of its own sequence, which it
+        outdid, go with it. -#}
+{%- set keys = dbt_cdc._quoted_list(key) | join(', ') -%}
+with old as (
+    select distinct {{ keys }}
+    from {{ ledger }}
+    where _dbt_cdc_kind = 'delete' and _dbt_cdc_processed_at <= current_timestamp() - interval {{ retention }}
+),
+
+moments as (
+    select
+        {{ keys }}, _dbt_cdc_sequence,
+        bool_or(_dbt_cdc_kind = 'delete') as deleted,
+        max(_dbt_cdc_processed_at) as processed_at
+    from {{ ledger }} as recorded
+    left semi join old on {{ dbt_cdc._apply_same(key, 'recorded', 'old') }}
+    where _dbt_cdc_kind in ('upsert', 'delete')
+    group by {{ keys }}, _dbt_cdc_sequence
+),
+
+idle as (
+    select *, coalesce(lag(deleted) over (partition by {{ keys }} order by _dbt_cdc_sequence), true) as after_nothing
+    from moments
+)
+
+select distinct {{ dbt_cdc._quoted_list(key, 'recorded') | join(', ') }}, recorded._dbt_cdc_sequence, recorded._dbt_cdc_kind, recorded._dbt_cdc_hash
+from {{ ledger }} as recorded
+inner join idle on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence'], 'recorded', 'idle') }}
+where
+    recorded._dbt_cdc_kind in ('upsert', 'delete')
+    and idle.deleted and idle.after_nothing and idle.processed_at <= current_timestamp() - interval {{ retention }}
+{%- endmacro -%}
+
+
+{%- macro _apply_forgotten_scd1(ledger, key, retention, partial) -%}
+    {#- What a truncate or a later delete has outdone, a delete that is old, and, where every event sets all columns, whatever
+        has a later event. -#}
+{%- set keys = dbt_cdc._quoted_list(key) | join(', ') -%}
+with events as (
+    select
+        {{ keys }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_processed_at,
+        max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_sequence, null)) over (partition by {{ keys }}) as last_delete,
+        max(_dbt_cdc_sequence) over (partition by {{ keys }}) as last_event,
+        max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_processed_at, null)) over (partition by {{ keys }}) as deleted_at
+    from {{ ledger }}
+    where _dbt_cdc_kind in ('upsert', 'delete')
+),
+
+last_truncate as (
+    select max(_dbt_cdc_sequence) as _dbt_cdc_truncated from {{ ledger }} where _dbt_cdc_kind = 'truncate'
+)
+
+select distinct {{ keys }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash
+from events
+where
+    coalesce(_dbt_cdc_sequence <= (select _dbt_cdc_truncated from last_truncate), false)
+    or (_dbt_cdc_kind = 'upsert' and coalesce(_dbt_cdc_sequence <= last_delete, false))
+    or (_dbt_cdc_kind = 'delete' and (
+        _dbt_cdc_sequence < last_delete or deleted_at <= current_timestamp() - interval {{ retention }}
+    ))
+    {%- if not partial %}
+    or _dbt_cdc_sequence < last_event
+    {%- endif %}
+{%- endmacro -%}

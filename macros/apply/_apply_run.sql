@@ -1,0 +1,120 @@
+{#- The steps of a run of apply_changes. -#}
+{%- macro _apply_relations(batch) -%}
+    {%- set target = this.incorporate(type='table') -%}
+    {#- the run's own tables: two runs of one model at once never meet in them -#}
+    {%- set own = target.identifier ~ '__dbt_tmp_' ~ batch.replace('-', '_') | lower -%}
+    {%- do return({
+        'target': target,
+        'ledger': dbt_cdc._companion(target, 'events'),
+        'stage': target.incorporate(path={'identifier': own}),
+        'images': target.incorporate(path={'identifier': own ~ '_images'}),
+        'changes': target.incorporate(path={'identifier': own ~ '_changes'}),
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_state(relations, batch) -%}
+    {#- What is there: the two tables, what the ledger remembers about itself, and batches that a killed run left pending. -#}
+    {%- set target, ledger = dbt_cdc._load_relation(this), dbt_cdc._load_relation(relations.ledger) -%}
+    {%- set replace = should_full_refresh() -%}
+    {%- set state = {'target': target, 'ledger': none, 'replace': replace, 'batch': batch, 'rebuild': false, 'stale': ledger} -%}
+    {%- if replace -%}{%- do return(state) -%}{%- endif -%}
+    {%- if target is not none and ledger is none -%}
+        {%- do dbt_cdc._raise_faults([target ~ " exists but " ~ relations.ledger ~ ", where apply_changes keeps the events that made it,"
+                                      ~ " does not: run with --full-refresh to build both anew, or give the model another name"]) -%}
+    {%- endif -%}
+    {%- if ledger is not none -%}
+        {%- set kept = dbt_cdc._apply_kept(ledger) -%}
+        {%- set shown = dbt_cdc._apply_kept(target) if target is not none else {} -%}
+        {%- do state.update(ledger=kept, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
+    {%- endif -%}
+    {%- do return(state) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_recover(plan, state) -%}
+    {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
+    {%- do plan.update(known=state.ledger is not none, replace=state.replace) -%}
+    {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
+    {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.batch, plan.options.tombstone_retention) -%}
+    {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due) -%}
+    {%- if state.rebuild -%}
+        {%- do dbt_cdc._apply_build(plan, state.ledger['dbt_cdc.generation']) -%}
+        {%- do dbt_cdc._apply_mark(plan, 'applied', kept.pending) -%}
+    {%- elif kept.pending -%}
+        {%- do log('dbt_cdc: finishing ' ~ kept.pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
+        {%- do dbt_cdc._apply_show(plan, kept.pending, kept.truncating) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_prepare(plan, state) -%}
+    {#- Looks at the batch; nothing of it has been written yet. -#}
+    {%- if plan.options.source_kind == 'snapshot' -%}
+        {%- do dbt_cdc._apply_images(plan) -%}
+    {%- else -%}
+        {%- do dbt_cdc._apply_examine(plan) -%}
+    {%- endif -%}
+    {%- if plan.known and plan.purge_due and plan.rows and not plan.faults -%}
+        {%- do dbt_cdc._apply_purge(plan.ledger, state.ledger, plan.options.tombstone_retention) -%}
+        {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
+    {%- endif -%}
+    {%- if plan.rows and not plan.faults -%}
+        {%- do dbt_cdc._apply_compare(plan) -%}
+        {%- do dbt_cdc._apply_delete_guard(plan) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_batch(plan, state) -%}
+    {%- if not plan.known -%}
+        {%- do dbt_cdc._apply_begin(plan, state) -%}
+        {%- set built = dbt_cdc._apply_build(plan, plan.batch) -%}
+        {%- do dbt_cdc._apply_mark(plan, 'applied', [plan.batch]) -%}
+        {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}
+    {%- endif -%}
+    {%- if not plan.rows or not (plan.fresh or plan.version) -%}
+        {%- do return(dbt_cdc._apply_report(plan, {'inserted': 0, 'updated': 0, 'deleted': 0}, '-- no new events')) -%}
+    {%- endif -%}
+    {%- do dbt_cdc._apply_add_columns(plan) -%}
+    {%- set record -%}
+insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') }})
+{{ dbt_cdc._apply_record_query(plan, anti_join=plan.fresh < plan.events) }}
+    {%- endset -%}
+    {%- do dbt_cdc._apply_run(record) -%}
+    {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.batch).begun) -%}
+    {%- set written = dbt_cdc._apply_show(plan, [plan.batch], plan.fresh_truncates > 0) -%}
+    {%- do return(dbt_cdc._apply_report(plan, written.counts, '-- the events, recorded\n' ~ record ~ ';\n\n' ~ written.sql)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_begin(plan, state) -%}
+    {#- A new ledger with the first batch in it. -#}
+    {%- if state.replace and state.stale is not none and dbt_cdc._format_of(state.stale) != plan.format -%}
+        {%- do adapter.drop_relation(state.stale) -%}
+    {%- endif -%}
+    {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
+    {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
+    {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(plan, 'purged', plan.batch) -%}
+    {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.ledger, query, properties=properties)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_build(plan, generation) -%}
+    {#- {{ this }} from the whole ledger; its generation says which ledger it belongs to. -#}
+    {%- set existing = dbt_cdc._load_relation(this) -%}
+    {%- if existing is not none and (existing.is_view or dbt_cdc._format_of(existing) != plan.format) -%}
+        {%- do adapter.drop_relation(existing) -%}
+    {%- endif -%}
+    {%- set query -%}
+with {{ dbt_cdc._apply_version_steps(plan) }}
+
+select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ') }}
+from versions
+    {%- endset -%}
+    {%- do plan.update(replace=true) -%}
+    {%- set sql = dbt_cdc._apply_create(plan, plan.target, query, properties={'dbt_cdc.generation': generation}) -%}
+    {%- do dbt_cdc._apply_run(sql) -%}
+    {%- do persist_constraints(plan.target, model) -%}
+    {%- do return({'sql': sql, 'rows': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
+{%- endmacro -%}

@@ -1,0 +1,96 @@
+{#- Statements that write {{ this }}, and when they run again. -#}
+{%- macro _apply_show(plan, batches, everything=false) -%}
+    {#- Brings {{ this }} up to the ledger for the keys of some batches and marks those as applied. Where another run has
+        recorded a batch meanwhile, what was read may have been out of date: look again, at its keys too. -#}
+    {%- set now = namespace(batches=batches, everything=everything, settled=false, sql='', begun=plan.begun) -%}
+    {%- set counts = {'inserted': 0, 'updated': 0, 'deleted': 0} -%}
+    {%- for attempt in range(3) -%}
+        {%- if not now.settled -%}
+            {%- set written = dbt_cdc._apply_write(plan, none if now.everything else now.batches) -%}
+            {%- for operation in counts -%}
+                {%- do counts.update({operation: counts[operation] + written.counts[operation]}) -%}
+            {%- endfor -%}
+            {%- set now.sql = now.sql ~ written.sql -%}
+            {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.batch) -%}
+            {%- set now.settled = after.begun == now.begun -%}
+            {%- set now.begun, now.everything = after.begun, now.everything or after.truncating -%}
+        {%- endif -%}
+        {%- if not now.settled -%}
+            {%- set now.batches = after.pending -%}
+            {%- do plan.update(bounds=none) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if not now.settled -%}
+        {%- do dbt_cdc._apply_fail(plan, ["other runs of this model keep recording events while this one writes; its own events"
+                                          ~ " are kept in " ~ plan.ledger ~ " and will be shown by the next run"]) -%}
+    {%- endif -%}
+    {%- do dbt_cdc._apply_mark(plan, 'applied', now.batches) -%}
+    {%- do return({'counts': counts, 'sql': now.sql}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_write(plan, batches) -%}
+    {%- set query = dbt_cdc._apply_changes_query(plan, batches) -%}
+    {%- if plan.written -%}{%- do dbt_cdc._apply_run('drop table ' ~ plan.changes) -%}{%- endif -%}
+    {%- do plan.update(written=true) -%}
+    {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.changes, query, temporary=true)) -%}
+    {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",
+                        "count_if(_dbt_cdc_operation = 'delete')"] + dbt_cdc._apply_bound_measures(plan) -%}
+    {%- set row = run_query('select ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
+    {%- set counts = {'inserted': row[0], 'updated': row[1], 'deleted': row[2]} -%}
+    {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row, 3)) -%}
+    {%- if row[0] + row[1] + row[2] > 0 -%}
+        {%- do dbt_cdc._apply_run(merge) -%}
+    {%- endif -%}
+    {%- do return({'counts': counts, 'sql': '-- what has to change\n' ~ query ~ ';\n\n' ~ merge ~ ';\n\n'}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_run(sql) -%}
+    {%- call statement('apply_changes', auto_begin=false) -%}{{ sql }}{%- endcall -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_mark(plan, kind, batches) -%}
+    {%- set rows = [] -%}
+    {%- for batch in batches -%}{%- do rows.append(dbt_cdc._apply_marker(plan, kind, batch)) -%}{%- endfor -%}
+    {%- if rows -%}
+        {%- do dbt_cdc._apply_run('insert into ' ~ plan.ledger ~ ' ('
+                                  ~ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') ~ ')\n'
+                                  ~ rows | join('\nunion all\n')) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_create(plan, relation, query, temporary=false, properties={}) -%}
+    {#- A table of ours: `or replace` so that a reader never misses it. Column mapping where a name asks for it. -#}
+    {%- set all_properties = {} -%}
+    {%- set needs_mapping = modules.re.search('[ ,;{}()\\n\\t=.]', (plan.order or []) | join('')) -%}
+    {%- set format = config.get('file_format') -%}
+    {%- if needs_mapping and not temporary -%}
+        {%- do all_properties.update(dbt_cdc._formats()[format].column_names) -%}
+    {%- endif -%}
+    {%- do all_properties.update(config.get('tblproperties') or {} if relation == plan.target else {}) -%}
+    {%- do all_properties.update(properties) -%}
+    {%- set pairs = [] -%}
+    {%- for name, value in all_properties.items() -%}
+        {%- do pairs.append(dbt_cdc._literal(name) ~ ' = ' ~ dbt_cdc._literal(value)) -%}
+    {%- endfor -%}
+    {%- set contract = relation == plan.target and config.get('contract').enforced -%}
+    {%- if contract -%}{%- do get_assert_columns_equivalent(query) -%}{%- endif -%}
+    {%- set sql -%}
+create {{ 'or replace ' if plan.replace and not temporary }}table {{ relation }}
+using {{ dbt_cdc._for_format('temporary_format', format)() if temporary else format }}
+    {%- if pairs %}
+tblproperties ({{ pairs | join(', ') }})
+    {%- endif %}
+    {%- if relation == plan.target %}
+{{ partition_cols(label='partitioned by') }} {{ clustered_cols(label='clustered by') }} {{ location_clause() }} {{ comment_clause() }}
+    {%- elif relation == plan.ledger %}
+partitioned by (_dbt_cdc_kind)
+    {%- endif %}
+as
+{{ get_select_subquery(query) if contract else query }}
+    {%- endset -%}
+    {%- do return(sql) -%}
+{%- endmacro -%}

@@ -1,0 +1,43 @@
+{#- Change events in, SCD 1 or SCD 2 out. Everything is recorded in the ledger first (`<model>__events`), then {{ this }}
+    is brought up to it for the keys touched; docs/flow/apply_changes.md draws it. -#}
+{%- materialization apply_changes, adapter='spark', supported_languages=['sql', 'python'] -%}
+    {%- set options = dbt_cdc._check_options(dbt_cdc._apply_options(), dbt_cdc._apply_option_faults()) -%}
+    {%- set language = model['language'] -%}
+    {%- set batch = modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y%m%dT%H%M%S%f') ~ '-' ~ invocation_id[:8] -%}
+    {%- set relations = dbt_cdc._apply_relations(batch) -%}
+    {%- set state = dbt_cdc._apply_state(relations, batch) -%}
+    {%- set leftovers = dbt_cdc._apply_temporary_tables(relations) -%}
+
+    {%- if state.target is not none and not state.replace -%}{%- do dbt_cdc._keep_change_log(this) -%}{%- endif -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- call statement('stage', language=language) -%}
+        {%- if language == 'sql' -%}
+            {{ dbt_cdc._apply_create({'target': none, 'ledger': none}, relations.stage, compiled_code, temporary=true) }}
+        {%- else -%}
+            {{ create_table_as(False, relations.stage, compiled_code, language) }}
+        {%- endif -%}
+    {%- endcall -%}
+
+    {%- set plan = dbt_cdc._apply_plan(options, relations, state) -%}
+    {%- do dbt_cdc._apply_fail(plan, plan.faults) -%}
+    {%- do dbt_cdc._apply_recover(plan, state) -%}
+    {%- do dbt_cdc._apply_prepare(plan, state) -%}
+    {%- do dbt_cdc._apply_fail(plan, plan.faults) -%}
+
+    {%- set written = dbt_cdc._apply_batch(plan, state) -%}
+    {%- do dbt_cdc._apply_drop(plan, leftovers) -%}
+
+    {%- call noop_statement('main', message=written.message, code='APPLY CHANGES', rows_affected=written.rows) -%}
+        {{ written.sql if language == 'sql' else compiled_code }}
+    {%- endcall -%}
+
+    {%- do dbt_cdc._keep_change_log(this, restart=state.replace) -%}
+    {%- do apply_grants(this, config.get('grants'), should_revoke(state.target, full_refresh_mode=state.replace)) -%}
+    {%- do persist_docs(relations.target, model) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [relations.target]}) }}
+{%- endmaterialization -%}

@@ -1,0 +1,35 @@
+{%- macro purge_tombstones(model=none, retention=none) -%}
+    {#- `dbt run-operation purge_tombstones`: forgets old deletes now, in one apply_changes model or in all. -#}
+    {%- set nodes = [] -%}
+    {%- for node in graph.nodes.values() if node.config.materialized == 'apply_changes' -%}
+        {%- do nodes.append(node) -%}
+    {%- endfor -%}
+    {%- set names = nodes | map(attribute='name') | list -%}
+    {%- if model is not none and model not in names -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: " ~ dbt_cdc._unknown_name('apply_changes model', model, names)) -%}
+    {%- endif -%}
+    {%- for node in nodes if model in (none, node.name) -%}
+        {%- do dbt_cdc._purge_tombstones_of(node, retention) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _purge_tombstones_of(node, retention) -%}
+    {%- set options = dbt_cdc._given_options(dbt_cdc._apply_options(), node) -%}
+    {%- set retention = retention or options.tombstone_retention -%}
+    {%- if not dbt_cdc._apply_is_retention(retention) -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: retention must be a number and a unit such as '2 days', got "
+                                               ~ (retention | tojson)) -%}
+    {%- endif -%}
+    {%- set target = api.Relation.create(database=node.database, schema=node.schema, identifier=node.alias, type='table') -%}
+    {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}
+    {%- if ledger is none -%}
+        {%- do log('dbt_cdc: ' ~ node.name ~ ' has not been built yet', info=true) -%}
+    {%- else -%}
+        {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
+        {%- set before = run_query(count)[0][0] -%}
+        {%- do dbt_cdc._apply_purge(ledger, dbt_cdc._apply_kept(ledger), retention) -%}
+        {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ (before - run_query(count)[0][0]) ~ ' tombstone(s) older than '
+                   ~ retention ~ ' purged', info=true) -%}
+    {%- endif -%}
+{%- endmacro -%}

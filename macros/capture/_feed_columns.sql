@@ -1,0 +1,41 @@
+{#- Checks of what from_debezium and from_dms take. -#}
+
+{%- macro _feed_column_faults(feed, columns) -%}
+    {%- if columns is none -%}{%- do return([]) -%}{%- endif -%}
+    {%- if columns is not mapping or not columns or columns.values() | reject('string') | list -%}
+        {%- do return([feed ~ ": columns must map names to types, as in {'id': 'int', 'name': 'string'}, got "
+                       ~ (columns | tojson)]) -%}
+    {%- endif -%}
+    {%- do return([]) -%}
+{%- endmacro -%}
+
+
+{%- macro _type_family(type) -%}
+    {#- What a type has in common with others as far as encodings go. -#}
+    {%- set word = (type | lower | trim).split('(')[0].split('<')[0] | trim -%}
+    {%- do return({'numeric': 'decimal', 'dec': 'decimal', 'timestamp_ntz': 'timestamp', 'timestamp_ltz': 'timestamp'}.get(word, word)) -%}
+{%- endmacro -%}
+
+
+{%- macro _encoding_faults(columns, encodings) -%}
+    {%- if encodings is not mapping -%}
+        {%- do return(["from_debezium: encodings must map names of columns to encodings, got " ~ (encodings | tojson)]) -%}
+    {%- endif -%}
+    {%- if columns is not mapping -%}
+        {%- do return(["from_debezium: encodings say how to read types, got no `columns` to go with them"] if encodings else []) -%}
+    {%- endif -%}
+    {%- set faults, families = [], dbt_cdc._debezium_encodings() -%}
+    {%- for name, encoding in encodings.items() -%}
+        {%- set known = families.get(dbt_cdc._type_family(columns[name] | string), {}) if name in columns else {} -%}
+        {%- if name not in columns -%}
+            {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column in encodings', name, columns.keys() | list)) -%}
+        {%- elif not known -%}
+            {%- do faults.append("from_debezium: column '" ~ name ~ "' of type " ~ columns[name] ~ " takes no encoding, got '"
+                                 ~ encoding ~ "'") -%}
+        {%- elif encoding not in known -%}
+            {%- do faults.append("from_debezium: column '" ~ name ~ "' of type " ~ columns[name] ~ ": "
+                                 ~ dbt_cdc._unknown_name('encoding', encoding, known.keys() | list)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}

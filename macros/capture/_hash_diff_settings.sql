@@ -1,0 +1,140 @@
+{#- The options of a hash_diff model, checked, as the Python side takes them (Settings in _hash_diff_layout.py). -#}
+
+{%- macro _hash_diff_options() -%}
+    {%- do return({
+        'unique_key': {'type': 'list'},
+        'extract_type': {'type': 'string', 'values': ['full', 'delta'], 'default': 'full'},
+        'effective_date': {'type': 'string', 'default': run_started_at.strftime('%Y-%m-%d')},
+        'allow_older_effective_date': {'type': 'boolean', 'default': false},
+        'ignore_columns': {'type': 'list', 'default': []},
+        'sensitive_columns': {'type': 'list', 'default': []},
+        'hash_algorithm': {'type': 'string', 'values': ['md5', 'sha2_256', 'xxhash64'], 'default': 'md5'},
+        'deduplicate': {'type': 'boolean', 'default': false},
+        'on_cast_error': {'type': 'string', 'values': ['error', 'rejects'], 'default': 'error'},
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_settings(existing) -%}
+    {%- set spec = dbt_cdc._hash_diff_options() -%}
+    {%- do spec.update(dbt_cdc._common_options()) -%}
+    {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
+    {%- set given = given if given is mapping else {} -%}
+    {%- set keys = dbt_cdc._hash_diff_names(config.get('unique_key')) -%}
+    {%- set keys = keys + dbt_cdc._hash_diff_names(given.get('unique_key')) -%}
+    {%- set ignored = dbt_cdc._hash_diff_names(given.get('ignore_columns')) + columns.ignore -%}
+    {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
+    {%- set keys = (keys + columns.key) | unique | list -%}
+    {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored, given.get('effective_date')) -%}
+    {%- if existing is not none and not existing.is_view and not should_full_refresh() -%}
+        {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
+            ~ "Give the model another name, or replace it with --full-refresh") -%}
+    {%- endif -%}
+    {%- if given.get('change_log') is not none and '_keep_change_log' not in context['dbt_cdc'] -%}
+        {%- do faults.append("option 'change_log' is not to be had for hash_diff in this version") -%}
+    {%- endif -%}
+    {%- set options = dbt_cdc._check_options(spec, faults) -%}
+    {%- set format = config.get('file_format', 'delta') -%}
+    {%- set properties = dict(dbt_cdc._for_format('hash_diff_properties', format)(), **(config.get('tblproperties') or {})) -%}
+    {%- do return({
+        'node': model.unique_id,
+        'format': format,
+        'view': dbt_cdc._hash_diff_name(''),
+        'base': dbt_cdc._hash_diff_name('__base'),
+        'history': dbt_cdc._hash_diff_name('__history'),
+        'sensitive': dbt_cdc._hash_diff_name('__sensitive'),
+        'sensitive_base': dbt_cdc._hash_diff_name('__sensitive_base'),
+        'rejects': dbt_cdc._hash_diff_name('__rejects'),
+        'extract_type': options.extract_type,
+        'effective_date': options.effective_date | string,
+        'allow_older_date': options.allow_older_effective_date,
+        'unique_key': keys,
+        'ignore_columns': ignored | unique | list,
+        'sensitive_columns': sensitive | unique | list,
+        'hash_algorithm': options.hash_algorithm,
+        'deduplicate': options.deduplicate,
+        'on_cast_error': options.on_cast_error,
+        'on_schema_change': config.get('on_schema_change') or 'append_new_columns',
+        'types': columns.types,
+        'comments': columns.comments,
+        'full_refresh': should_full_refresh(),
+        'table_properties': properties,
+        'column_name_properties': dbt_cdc._formats()[format].column_names,
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_columns() -%}
+    {#- What the model's YAML says per column: data_type, and meta.dbt_cdc key, ignore, sensitive. -#}
+    {%- set found = {'key': [], 'ignore': [], 'sensitive': [], 'types': {}, 'comments': {}, 'faults': []} -%}
+    {%- for column in model.columns.values() -%}
+        {%- set added = column.name | lower in ['keyhash', 'nonkeyhash', 'operation', 'eff_start_date'] -%}
+        {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
+        {%- if config.persist_column_docs() and column.description -%}
+            {%- do found.comments.update({column.name: column.description}) -%}
+        {%- endif -%}
+        {%- for name, value in ((column.meta or {}).get('dbt_cdc') or {}).items() -%}
+            {%- if name not in ['key', 'ignore', 'sensitive'] -%}
+                {%- do found.faults.append("column '" ~ column.name ~ "': "
+                    ~ dbt_cdc._unknown_name('option', name, ['key', 'ignore', 'sensitive'])) -%}
+            {%- elif value is not boolean -%}
+                {%- do found.faults.append("column '" ~ column.name ~ "': option '" ~ name ~ "' must be a boolean, got "
+                    ~ (value | tojson)) -%}
+            {%- elif value -%}
+                {%- do found[name].append(column.name) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do return(found) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_faults(keys, ignored, effective_date) -%}
+    {%- set faults = [] -%}
+    {%- if not keys -%}
+        {%- do faults.append("option 'unique_key' is required (list): the columns that make a row's key, "
+            ~ "or `meta: {dbt_cdc: {key: true}}` at those columns") -%}
+    {%- endif -%}
+    {%- for name in keys if name | lower in ignored | map('lower') | list -%}
+        {%- do faults.append("column '" ~ name ~ "' is a key and can't be ignored too") -%}
+    {%- endfor -%}
+    {%- set is_date = modules.re.fullmatch('\\d{4}-\\d{2}-\\d{2}', effective_date | string) -%}
+    {%- if effective_date is string and not is_date -%}
+        {%- do faults.append("option 'effective_date' must be a date like 2019-06-18, got " ~ (effective_date | tojson)) -%}
+    {%- endif -%}
+    {%- set changes = ['ignore', 'fail', 'append_new_columns'] -%}
+    {%- set change = config.get('on_schema_change') or 'append_new_columns' -%}
+    {%- if change not in changes -%}
+        {%- do faults.append("on_schema_change must be one of " ~ changes | join(', ') ~ ", got '" ~ change
+            ~ "' (the history keeps every column that it ever had)") -%}
+    {%- endif -%}
+    {%- set format = config.get('file_format', 'delta') -%}
+    {%- if format ~ '__hash_diff_properties' not in context['dbt_cdc'] -%}
+        {%- do faults.append("file_format must be delta or iceberg, got '" ~ format ~ "'") -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_names(value) -%}
+    {%- do return([value] if value is string else (value or []) | list) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_name(suffix) -%}
+    {%- do return(dbt_cdc._quote(this.schema) ~ '.' ~ dbt_cdc._quote(this.identifier ~ suffix)) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_docs(settings) -%}
+    {#- Column comments of the tables; the view has its own from the statement that makes it. -#}
+    {%- if config.persist_column_docs() -%}
+        {%- set columns = {} -%}
+        {%- for name, column in model.columns.items() if name not in settings.sensitive_columns -%}
+            {%- do columns.update({name: column}) -%}
+        {%- endfor -%}
+        {%- for kind in ['base', 'history'] if columns -%}
+            {%- do alter_column_comment(dbt_cdc._companion(this, kind), columns) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -1,0 +1,98 @@
+{%- macro from_debezium(relation, columns=none, value='value', encodings={}, sequence=none) -%}
+    {#- Debezium's change events as rows, a subquery for a `from` clause: the table's columns (of a delete: as they were
+        before), then _op, _ts, _sequence, _columns. Envelopes come as JSON text or as structs; tombstones are left out. -#}
+    {%- set source_relation = dbt_cdc._relation_named(relation) -%}
+    {%- if not execute -%}
+        {%- do return('(select cast(null as string) as _op)') -%}
+    {%- endif -%}
+    {%- set feed = dbt_cdc._debezium_feed(source_relation, columns, value, encodings, sequence) -%}
+    {%- set envelopes = dbt_cdc._debezium_json(feed) if feed.form == 'json' else dbt_cdc._debezium_struct(feed) -%}
+    {%- do return(dbt_cdc._debezium_query(feed, envelopes)) -%}
+{%- endmacro -%}
+
+
+{%- macro _debezium_feed(relation, columns, value, encodings, sequence) -%}
+    {#- What is asked for, checked: form is json, struct (one column holds the envelope) or flat (before, after, op are
+        the relation's own columns). -#}
+    {%- set found = {} -%}
+    {%- for column in adapter.get_columns_in_relation(relation) -%}
+        {%- do found.update({column.name | lower: column.dtype | lower}) -%}
+    {%- endfor -%}
+    {%- set type = found.get(value.split('.')[0] | lower, '') -%}
+    {%- set flat = 'before' in found and 'after' in found and 'op' in found -%}
+    {%- set form = 'flat' if flat else ('struct' if type.startswith('struct') else 'json') -%}
+    {%- set faults = [] -%}
+    {%- if not found -%}
+        {%- do faults.append("from_debezium: " ~ relation ~ " does not exist or has no columns; build it first") -%}
+    {%- elif not flat and not type -%}
+        {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column in value', value, found.keys() | list)
+                             ~ "; give the column of the envelopes, or a relation with before, after and op") -%}
+    {%- elif form == 'json' and columns is none -%}
+        {%- do faults.append("from_debezium: JSON has no types, got no `columns`, expected a mapping of names to types, "
+                             ~ "as in columns={'id': 'int', 'name': 'string'}") -%}
+    {%- endif -%}
+    {%- do faults.extend(dbt_cdc._feed_column_faults('from_debezium', columns)) -%}
+    {%- do faults.extend(dbt_cdc._encoding_faults(columns, encodings)) -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
+    {%- do return({'relation': relation, 'form': form, 'columns': columns, 'value': value, 'encodings': encodings,
+                   'sequence': sequence, 'has': found, 'binary': type == 'binary'}) -%}
+{%- endmacro -%}
+
+
+{%- macro _debezium_query(feed, envelopes) -%}
+    (
+    with envelopes as (
+        {{ envelopes }}
+    ),
+
+    events as (
+        select
+            case op when 'c' then 'i' else op end as _op,
+            timestamp_millis(cast(coalesce(source['ts_ms'], ts_ms) as bigint)) as _ts,
+            {{ '_given_sequence' if feed.sequence else dbt_cdc._debezium_position() }} as _sequence,
+            if(op = 'd', before, after) as image,
+            kinds
+        from envelopes
+        where
+            case
+                when op in ('c', 'u', 'd', 'r', 't') then true
+                when op = 'm' then false
+                else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ feed.relation ~ " has a row that is no Debezium envelope: "
+                    ~ "its op is missing or none of c, u, d, r, t, m. Expected before, after, op, source, ts_ms; messages "
+                    ~ "flattened by ExtractNewRecordState need no from_debezium") }})
+            end
+    )
+
+    select
+        {% if feed.columns is none -%}
+            image.*,
+        {%- else -%}
+            {% for name, type in feed.columns.items() -%}
+            {{ dbt_cdc._debezium_value(feed, name, type) }} as {{ dbt_cdc._quote(name) }},
+            {% endfor %}
+        {%- endif %}
+        _op,
+        _ts,
+        _sequence,
+        {{ dbt_cdc._debezium_set_columns(feed) }} as _columns
+    from events
+    )
+{%- endmacro -%}
+
+
+{%- macro _debezium_position() -%}
+    {#- Where the change stands in the source's log, as text that sorts: numbers padded to one width. -#}
+    {%- set padded = {} -%}
+    {%- for field in ['pos', 'row', 'event_serial_no', 'scn', 'ssn'] -%}
+        {%- do padded.update({field: "lpad(coalesce(source['" ~ field ~ "'], '0'), 20, '0')"}) -%}
+    {%- endfor -%}
+            case
+                when source['connector'] in ('mysql', 'mariadb')
+                    then concat_ws('/', source['file'], {{ padded.pos }}, {{ padded.row }})
+                when source['connector'] in ('sqlserver', 'db2')
+                    then concat_ws('/', source['commit_lsn'], source['change_lsn'], {{ padded.event_serial_no }})
+                when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, {{ padded.ssn }})
+                when source['connector'] = 'postgresql' then lpad(source['lsn'], 20, '0')
+                else lpad(coalesce(source['ts_ms'], ts_ms), 20, '0')
+            end
+{%- endmacro -%}

@@ -1,0 +1,74 @@
+{%- macro from_dms(relation, columns=none, op='Op', timestamp=none, sequence=none) -%}
+    {#- Rows of AWS DMS (full load and changes) as events, a subquery for a `from` clause: the table's columns, then _op,
+        _ts, _sequence. A full load has no operation: its rows read as r. -#}
+    {%- set source_relation = dbt_cdc._relation_named(relation) -%}
+    {%- if not execute -%}
+        {%- do return('(select cast(null as string) as _op)') -%}
+    {%- endif -%}
+    {%- set has = {} -%}
+    {%- for column in adapter.get_columns_in_relation(source_relation) -%}
+        {%- do has.update({column.name: column.dtype}) -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._dms_faults(source_relation, has, columns, op, timestamp, sequence)) -%}
+    {%- set apart = [op | lower, (timestamp or op) | lower, (sequence or op) | lower] -%}
+    {%- set wanted = {} -%}
+    {%- for name, type in (columns if columns is not none else has).items() if columns is not none or name | lower not in apart -%}
+        {%- do wanted.update({name: type}) -%}
+    {%- endfor -%}
+    (
+    select
+        {% for name, type in wanted.items() -%}
+        cast({{ dbt_cdc._quote(name) }} as {{ type }}) as {{ dbt_cdc._quote(name) }},
+        {% endfor -%}
+        {{ dbt_cdc._dms_operation(source_relation, op) if op in has else "'r'" }} as _op,
+        {{ 'cast(' ~ dbt_cdc._quote(timestamp) ~ ' as timestamp)' if timestamp in has else 'cast(null as timestamp)' }} as _ts,
+        {{ dbt_cdc._dms_sequence(sequence or timestamp, has) }} as _sequence
+    from {{ source_relation }}
+    )
+{%- endmacro -%}
+
+
+{%- macro _dms_operation(relation, op) -%}
+    {%- set column = dbt_cdc._quote(op) -%}
+        case
+            when {{ column }} is null or {{ column }} = '' then 'r'
+            when {{ column }} in ('I', 'U', 'D') then lower({{ column }})
+            else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ relation ~ " has a row with another operation than I, U, D in "
+                ~ op ~ "; expected DMS output, give the column of the operation as `op`") }})
+        end
+{%- endmacro -%}
+
+
+{%- macro _dms_sequence(name, has) -%}
+    {#- As text that sorts; what has none, the rows of a full load, comes first. -#}
+    {%- if name not in has -%}{%- do return("''") -%}{%- endif -%}
+    {%- set text = 'cast(' ~ dbt_cdc._quote(name) ~ ' as string)' -%}
+    {%- if dbt_cdc._type_family(has[name]) in ['tinyint', 'smallint', 'int', 'bigint', 'decimal'] -%}
+        {%- set text = "lpad(" ~ text ~ ", 38, '0')" -%}
+    {%- endif -%}
+    {%- do return('coalesce(' ~ text ~ ", '')") -%}
+{%- endmacro -%}
+
+
+{%- macro _dms_faults(relation, has, columns, op, timestamp, sequence) -%}
+    {#- A full load may lack operation, timestamp and sequence; rows of changes need an order. -#}
+    {%- if not has -%}
+        {%- do return(["from_dms: " ~ relation ~ " does not exist or has no columns; build it first"]) -%}
+    {%- endif -%}
+    {%- set faults = dbt_cdc._feed_column_faults('from_dms', columns) -%}
+    {%- for name in (columns if columns is mapping else {}) if name not in has -%}
+        {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column', name, has.keys() | list)) -%}
+    {%- endfor -%}
+    {%- if op in has -%}
+        {%- for argument, name in {'timestamp': timestamp, 'sequence': sequence}.items() if name and name not in has -%}
+            {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in ' ~ argument, name, has.keys() | list)) -%}
+        {%- endfor -%}
+        {%- if not (timestamp or sequence) -%}
+            {%- do faults.append("from_dms: rows with an operation need an order, got neither `timestamp` nor `sequence`, expected "
+                ~ "the column of DMS's TimestampColumnName, or one that holds AR_H_CHANGE_SEQ") -%}
+        {%- endif -%}
+    {%- elif op != 'Op' -%}
+        {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in op', op, has.keys() | list)) -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}

@@ -1,0 +1,32 @@
+{%- materialization hash_diff, adapter='spark', supported_languages=['python'] -%}
+    {%- set existing = dbt_cdc._load_relation(this) -%}
+    {%- set settings = dbt_cdc._hash_diff_settings(existing) -%}
+    {%- set full_refresh = should_full_refresh() -%}
+    {%- set keeps_log = dbt_cdc._meta().get('change_log') is not none -%}
+
+    {{ run_hooks(pre_hooks) }}
+
+    {%- if keeps_log -%}{%- do dbt_cdc._keep_change_log(this) -%}{%- endif -%}
+    {%- if existing is not none and not existing.is_view -%}
+        {%- do adapter.drop_relation(existing) -%}
+    {%- endif -%}
+    {%- call statement('main', language='python') -%}
+{{ compiled_code }}
+
+# --- dbt_cdc: hash_diff --- #
+import dbt_cdc._hash_diff_load
+
+dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark, {{ settings | tojson | tojson }})
+    {%- endcall -%}
+    {%- if keeps_log -%}{%- do dbt_cdc._keep_change_log(this, restart=full_refresh) -%}{%- endif -%}
+
+    {%- set view, history = this.incorporate(type='view'), dbt_cdc._companion(this, 'history') -%}
+    {%- for relation in [view, history] -%}
+        {%- do apply_grants(relation, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._hash_diff_docs(settings) -%}
+
+    {{ run_hooks(post_hooks) }}
+
+    {{ return({'relations': [view]}) }}
+{%- endmaterialization -%}

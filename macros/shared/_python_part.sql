@@ -1,0 +1,27 @@
+{#- Python models need the Python distribution dbt-cdc, in the version of this package. -#}
+
+{%- macro _check_python_part() -%}
+    {#- One error at the start of a run that has Python models of ours to run, with the command that mends it. -#}
+    {%- set models = dbt_cdc._session_python_models() if execute and adapter.type() == 'spark' else [] -%}
+    {%- set installed = adapter.dbt_cdc_version() if adapter.dbt_cdc_version is defined else 'none' -%}
+    {%- if models and installed != dbt_cdc._version() -%}
+        {%- do exceptions.raise_compiler_error(
+            "dbt_cdc: Python models (" ~ (models | join(', ')) ~ ") need the Python distribution dbt-cdc in the version of "
+            ~ "the dbt package, " ~ dbt_cdc._version() ~ "; installed: " ~ installed ~ ". Run in the project's folder:\n  "
+            ~ "pip install ./" ~ adapter.config.packages_install_path ~ "/dbt_cdc") -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _session_python_models() -%}
+    {#- Names of the Python models of this run with submission_method: session, the default where the profile has
+        method: session. -#}
+    {%- set default = adapter.config.credentials.method | string -%}
+    {%- set names = [] -%}
+    {%- for node in graph.nodes.values()
+            if node.unique_id in selected_resources and node.language == 'python'
+            and (node.config.get('submission_method') or default) == 'session' -%}
+        {%- do names.append(node.name) -%}
+    {%- endfor -%}
+    {%- do return(names | sort) -%}
+{%- endmacro -%}

@@ -1,0 +1,169 @@
+"""Compares the incoming data set with the state before its effective date and tells what each key needs.
+
+All joins are on key hashes. `changes` has one row for every key that must be written: `_action` is `put` (insert the
+row or replace it), `delete` (the row stays as it is, with operation D), `seen` (only marked as supplied) or `remove`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt_cdc._hash_diff_incoming import CAST, FAULT
+from dbt_cdc._hash_diff_layout import SUPPLIED, Layout, Settings
+from dbt_cdc._sql import literal, quote, quoted
+
+ACTION, COPIES = "_dbt_cdc_action", "_dbt_cdc_copies"
+
+#: Rows of a delta up to this number are sent whole to every task that reads the table.
+BROADCAST_ROWS = 500_000
+
+
+def compare(staged: Any, before: Any, settings: Settings) -> Any:
+    """All incoming rows and, in a full load, all keys that are gone, with operation I, U, D, N or P (purge).
+
+    `before`: old_keyhash, old_nonkeyhash, old_operation (D where the key was deleted in an earlier load).
+    """
+    counted = staged.selectExpr("*", f"count(*) over (partition by keyhash) as {COPIES}")
+    how = "full_outer" if settings.extract_type == "full" else "left"
+    joined = counted.join(before, on=counted["keyhash"] == before["old_keyhash"], how=how)
+    return joined.withColumn("operation", _expr(OPERATION))
+
+
+OPERATION = f"""case
+    when keyhash is null and old_operation = 'D' then 'P'
+    when keyhash is null then 'D'
+    when {FAULT} is not null then 'N'
+    when old_keyhash is null or old_operation = 'D' then 'I'
+    when nonkeyhash <> old_nonkeyhash then 'U'
+    else 'N'
+end"""
+
+
+def changes(compared: Any, layout: Layout, settings: Settings) -> Any:
+    """The rows to write, and those at fault (for the check that comes before writing)."""
+    rejects = f"not startswith({FAULT}, {literal(CAST)})" if settings.on_cast_error == "rejects" else "true"
+    faulty = f"(({FAULT} is not null and {rejects}) or coalesce({COPIES}, 0) > 1)"
+    delta = settings.extract_type == "delta"
+    seen = f" or (operation = 'N' and {FAULT} is null)" if delta else ""
+    date = f"date{literal(settings.effective_date)}"
+    return compared.where(f"operation in ('I', 'U', 'D', 'P') or {faulty}{seen}").selectExpr(
+        "case operation when 'D' then 'delete' when 'N' then 'seen' when 'P' then 'remove' else 'put' end as " + ACTION,
+        "coalesce(keyhash, old_keyhash) as keyhash",
+        "nonkeyhash",
+        *[quote(column.name) for column in layout.columns],
+        "operation",
+        f"{date} as eff_start_date",
+        f"{date if delta else 'cast(null as date)'} as {SUPPLIED}",
+        FAULT,
+        f"coalesce({COPIES}, 0) as {COPIES}",
+    )
+
+
+def state(spark: Any, settings: Settings, where: str = "true") -> Any:
+    """The base table's digests, named for `compare`."""
+    return spark.sql(
+        "select keyhash as old_keyhash, nonkeyhash as old_nonkeyhash, operation as old_operation "
+        f"from {settings.base} where keyhash <> '' and {where}"
+    )
+
+
+def only_supplied(before: Any, staged: Any, rows: int) -> Any:
+    """What a delta needs of the state: the keys that it supplies."""
+    from pyspark.sql.functions import broadcast
+
+    keys = staged.selectExpr("keyhash as _dbt_cdc_key")
+    small = broadcast(keys) if rows <= BROADCAST_ROWS else keys
+    return before.join(small, on=before["old_keyhash"] == small["_dbt_cdc_key"], how="left_semi")
+
+
+def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
+    """For a load of a date that the tables have passed: the state before it, and what has been touched since.
+
+    The second frame has the touched keys with their rows before the date (NULL columns where there was none).
+    """
+    date = f"date{literal(settings.effective_date)}"
+    touched = (
+        f"select keyhash from {settings.base} where keyhash <> '' and eff_start_date >= {date} "
+        f"union select keyhash from {settings.history} where eff_start_date >= {date}"
+    )
+    names = [f.name for f in spark.table(settings.history).schema.fields if f.name != "keyhash"]
+    past = spark.sql(f"""
+        with touched as ({touched}),
+        past as (
+            select h.keyhash, max_by(struct({", ".join(quoted(names, "h"))}), h.eff_start_date) as last
+            from {settings.history} as h
+            left semi join touched as t on h.keyhash = t.keyhash
+            where h.eff_start_date < {date}
+            group by h.keyhash
+        )
+        select t.keyhash as touched_key, p.last as past
+        from touched as t
+        left join past as p on t.keyhash = p.keyhash and p.last.operation <> 'D'
+    """)
+    untouched = state(spark, settings, f"eff_start_date < {date}")
+    known = past.where("past is not null").selectExpr(
+        "touched_key as old_keyhash", "past.nonkeyhash as old_nonkeyhash", "past.operation as old_operation"
+    )
+    return untouched.unionByName(known), past
+
+
+def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, spark: Any) -> Any:
+    """The changes of a repeated load: those of the load itself, and touched keys that go back to what they were."""
+    date = f"date{literal(settings.effective_date)}"
+    own = changes(compared, layout, settings)
+    keys = touched.select("touched_key")
+    plain = own.where(f"{ACTION} = 'put' or {FAULT} is not null or {COPIES} > 1").unionByName(
+        own.where(f"{ACTION} <> 'put' and {FAULT} is null and {COPIES} <= 1").join(
+            keys, on=own["keyhash"] == keys["touched_key"], how="left_anti"
+        )
+    )
+    now = compared.selectExpr("coalesce(keyhash, old_keyhash) as now_key", "operation as now_operation")
+    back = touched.join(now, on=touched["touched_key"] == now["now_key"], how="left")
+    seen = f"now_operation = 'N' and {settings.extract_type == 'delta'}".lower().replace("'n'", "'N'")
+    past = {f.name for f in touched.schema["past"].dataType.fields}
+    gone = back.where("coalesce(now_operation, '') not in ('I', 'U')").selectExpr(
+        f"case when past is null then 'remove' else 'put' end as {ACTION}",
+        "touched_key as keyhash",
+        "past.nonkeyhash as nonkeyhash",
+        *[_past(column, past) for column in layout.columns],
+        "case when now_operation = 'D' then 'D' else past.operation end as operation",
+        f"case when now_operation = 'D' then {date} else past.eff_start_date end as eff_start_date",
+        f"case when {seen} then {date} end as {SUPPLIED}",
+        f"cast(null as string) as {FAULT}",
+        f"0L as {COPIES}",
+    )
+    return plain.unionByName(gone).unionByName(_unmarked(own, compared, layout, settings, spark))
+
+
+def _past(column: Any, past: set[str]) -> str:
+    value = f"past.{quote(column.name)}" if column.name in past else f"cast(null as {column.type})"
+    return f"{value} as {quote(column.name)}"
+
+
+def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark: Any) -> Any:
+    """Keys that the load's earlier attempt had marked as supplied and this one does not supply."""
+    date = f"date{literal(settings.effective_date)}"
+    marked = spark.sql(
+        f"select keyhash as marked_key from {settings.base} "
+        f"where keyhash <> '' and {SUPPLIED} >= {date} and eff_start_date < {date}"
+    )
+    now = compared.selectExpr("coalesce(keyhash, old_keyhash) as now_key")
+    columns = [
+        "'seen'",
+        "marked_key",
+        "cast(null as string)",
+        *[f"cast(null as {column.type})" for column in layout.columns],
+        "cast(null as string)",
+        "cast(null as date)",
+        "cast(null as date)",
+        "cast(null as string)",
+        "0L",
+    ]
+    left = marked.join(now, on=marked["marked_key"] == now["now_key"], how="left_anti")
+    return left.selectExpr(*[f"{c} as {quote(n)}" for c, n in zip(columns, own.columns, strict=True)])
+
+
+def _expr(text: str) -> Any:
+    from pyspark.sql.functions import expr
+
+    return expr(text)

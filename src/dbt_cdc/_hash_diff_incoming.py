@@ -1,0 +1,93 @@
+"""The incoming data set, cast and hashed, each row that is at fault saying why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt_cdc._hash_diff_layout import Column, Layout, Settings
+from dbt_cdc._sql import literal, quote
+from dbt_cdc.hashing import hash_expression, pre_image
+
+#: Why a row can't be taken: null when it can.
+FAULT = "_dbt_cdc_fault"
+NULL_KEY, CAST = "null key part: ", "does not cast: "
+
+
+def stage(frame: Any, layout: Layout, settings: Settings) -> Any:
+    """keyhash, nonkeyhash, the data columns with their final names and types, and FAULT (string or NULL)."""
+    typed = frame.selectExpr(*[_typed(column) for column in layout.columns], f"{_fault(layout)} as {FAULT}")
+    keys = [column.struct_field for column in layout.of("key")]
+    compared = [column.struct_field for column in layout.of("compared")]
+    names = [quote(column.name) for column in layout.columns]
+    staged = typed.selectExpr(
+        f"{hash_expression(keys, settings.hash_algorithm)} as keyhash",
+        f"{hash_expression(compared, settings.hash_algorithm)} as nonkeyhash",
+        *names,
+        FAULT,
+    )
+    return _without_copies(staged, layout) if settings.deduplicate else staged
+
+
+def rejected(frame: Any, layout: Layout, settings: Settings) -> Any:
+    """The rows that do not cast: eff_start_date, keyhash, fault, and the row as JSON without what is sensitive."""
+    given = [column for column in layout.columns if column.source and not column.sensitive]
+    raw = ", ".join(f"{literal(column.name)}, {quote(column.source or '')}" for column in given)
+    keys = [column.struct_field for column in layout.of("key")]
+    typed = frame.selectExpr(
+        *[_typed(column) for column in layout.columns],
+        f"to_json(named_struct({raw})) as _dbt_cdc_row",
+        f"{_fault(layout)} as {FAULT}",
+    )
+    return typed.where(f"startswith({FAULT}, {literal(CAST)})").selectExpr(
+        f"date{literal(settings.effective_date)} as eff_start_date",
+        f"{hash_expression(keys, settings.hash_algorithm)} as keyhash",
+        f"{FAULT} as fault",
+        "_dbt_cdc_row as incoming_row",
+    )
+
+
+def key_text(layout: Layout) -> str:
+    """SQL text that shows a row's key in an error; its digest where a part of it is sensitive."""
+    keys = layout.of("key")
+    if any(column.sensitive for column in keys):
+        return "concat('keyhash ', keyhash)"
+    return pre_image([column.struct_field for column in keys])
+
+
+def _typed(column: Column) -> str:
+    if column.source is None:
+        return f"cast(null as {column.type}) as {quote(column.name)}"
+    return f"{_cast(column)} as {quote(column.name)}"
+
+
+def _cast(column: Column) -> str:
+    source = quote(column.source or "")
+    return f"try_cast({source} as {column.type})" if column.cast else source
+
+
+def _fault(layout: Layout) -> str:
+    """A key part that is NULL, else every value that does not cast; values of sensitive columns are not shown."""
+    keys = [column for column in layout.of("key") if column.source]
+    cases = [
+        f"when {quote(key.source or '')} is null then {literal(NULL_KEY + key.name)}" for key in keys if key.source
+    ]
+    casts = [column for column in layout.columns if column.cast]
+    if casts:
+        failing = " or ".join(
+            f"({quote(column.source or '')} is not null and {_cast(column)} is null)" for column in casts
+        )
+        cases.append(f"when {failing} then concat({literal(CAST)}, concat_ws(', ', {', '.join(map(_shown, casts))}))")
+    return f"case {' '.join(cases)} end"
+
+
+def _shown(column: Column) -> str:
+    source = quote(column.source or "")
+    value = "'(hidden)'" if column.sensitive else f"concat('''', left(cast({source} as string), 60), '''')"
+    label = literal(f"{column.name} ({column.type}) ")
+    return f"case when {source} is not null and {_cast(column)} is null then concat({label}, {value}) end"
+
+
+def _without_copies(staged: Any, layout: Layout) -> Any:
+    ignored = [column.struct_field for column in layout.of("ignored")]
+    marked = staged.selectExpr("*", f"{hash_expression(ignored)} as _dbt_cdc_ignored")
+    return marked.dropDuplicates(["keyhash", "nonkeyhash", "_dbt_cdc_ignored"]).drop("_dbt_cdc_ignored")

@@ -1,0 +1,254 @@
+"""What a hash_diff model says about its columns, checked against the data and against the tables that exist."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_cdc.hashing import HASH_RULE
+
+#: Columns that hash_diff adds, and the bookkeeping columns of the base table.
+ADDED = ("keyhash", "nonkeyhash", "operation", "eff_start_date")
+SUPPLIED, LOAD = "_dbt_cdc_supplied", "_dbt_cdc_load"
+
+#: Casts that lose nothing: from a type to any of those after it.
+_WIDER = ("tinyint", "smallint", "int", "bigint")
+_WIDER_FLOAT = ("float", "double")
+
+
+def fail(node: str, faults: list[str]) -> None:
+    """Raise one error that lists all faults, if there are any."""
+    if faults:
+        lines = [f"dbt_cdc: {node} can't run, nothing was written:", *(f"  - {fault}" for fault in faults)]
+        raise DbtRuntimeError("\n".join(lines))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The model's options and the names of its tables, as the materialization hands them over."""
+
+    node: str
+    format: str
+    view: str
+    base: str
+    history: str
+    sensitive: str
+    sensitive_base: str
+    rejects: str
+    extract_type: str
+    effective_date: str
+    unique_key: list[str]
+    hash_algorithm: str
+    on_schema_change: str
+    on_cast_error: str
+    ignore_columns: list[str] = field(default_factory=list)
+    sensitive_columns: list[str] = field(default_factory=list)
+    types: dict[str, str] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    deduplicate: bool = False
+    allow_older_date: bool = False
+    full_refresh: bool = False
+    table_properties: dict[str, str] = field(default_factory=dict)
+    column_name_properties: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One data column: `source` is its name in this load's data, None where the data lack it."""
+
+    name: str
+    type: str
+    data_type: Any
+    source: str | None
+    source_type: str
+    role: str  # key, compared, ignored
+    sensitive: bool = False
+    new: bool = False
+
+    @property
+    def cast(self) -> bool:
+        return self.source is not None and self.type != self.source_type
+
+    @property
+    def struct_field(self) -> Any:
+        from pyspark.sql.types import StructField
+
+        return StructField(self.name, self.data_type)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All data columns in the order of the tables."""
+
+    columns: tuple[Column, ...]
+
+    def of(self, role: str) -> list[Column]:
+        return [column for column in self.columns if column.role == role]
+
+    @property
+    def stored(self) -> list[Column]:
+        """The columns of the main tables."""
+        return [column for column in self.columns if not column.sensitive]
+
+    @property
+    def sensitive(self) -> list[Column]:
+        return [column for column in self.columns if column.sensitive]
+
+    def properties(self, settings: Settings) -> dict[str, str]:
+        """What the tables remember: how their digests were made."""
+
+        def names(columns: list[Column]) -> str:
+            return json.dumps(sorted(column.name for column in columns), ensure_ascii=False)
+
+        return {
+            "dbt_cdc.hash_rule": HASH_RULE,
+            "dbt_cdc.hash_algorithm": settings.hash_algorithm,
+            "dbt_cdc.unique_key": names(self.of("key")),
+            "dbt_cdc.ignore_columns": names(self.of("ignored")),
+            "dbt_cdc.sensitive_columns": names(self.sensitive),
+        }
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The tables as they exist: the data columns (name -> DataType) and what their properties remember."""
+
+    columns: Mapping[str, Any]
+    properties: Mapping[str, str]
+
+
+def resolve(settings: Settings, incoming: Any, types: Mapping[str, Any], stored: Stored | None) -> Layout:
+    """The layout of this load; raises one error that lists all faults.
+
+    `incoming`: the schema of the data. `types`: the DataTypes of the model's `data_type` entries.
+    """
+    given = {f.name: f.dataType for f in incoming.fields}
+    faults = _name_faults(settings, list(given))
+    fail(settings.node, faults)
+    known = {name.lower(): name for name in [*given, *(stored.columns if stored else {})]}
+    keys, ignored, sensitive = (
+        {known[name.lower()] for name in names}
+        for names in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
+    )
+    old = dict(stored.columns) if stored else {}
+    spelled = {name.lower(): name for name in given}
+    declared = {name.lower(): data_type for name, data_type in types.items()}
+    added = [name for name in given if name.lower() not in {o.lower() for o in old}]
+    if stored and settings.on_schema_change == "ignore":
+        added = []
+    columns = []
+    for name in [*old, *added]:
+        source = spelled.get(name.lower())
+        target = declared.get(name.lower()) or old.get(name) or given[name]
+        faults += _type_faults(name, old.get(name), declared.get(name.lower()), given.get(source or ""))
+        lower = name.lower()
+        columns.append(
+            Column(
+                name=name,
+                type=target.simpleString(),
+                data_type=target,
+                source=source,
+                source_type=given[source].simpleString() if source else "",
+                role=_role(lower, keys, ignored),
+                sensitive=lower in {s.lower() for s in sensitive},
+                new=bool(stored) and name in added,
+            )
+        )
+    layout = Layout(tuple(columns))
+    if stored:
+        faults += _stored_faults(settings, layout, stored, added)
+    fail(settings.node, faults)
+    return layout
+
+
+def _role(name: str, keys: set[str], ignored: set[str]) -> str:
+    if name in {key.lower() for key in keys}:
+        return "key"
+    return "ignored" if name in {i.lower() for i in ignored} else "compared"
+
+
+def _name_faults(settings: Settings, names: list[str]) -> list[str]:
+    faults = []
+    lower = [name.lower() for name in names]
+    for name in sorted({name for name in lower if lower.count(name) > 1}):
+        faults.append(f"the data have column '{name}' {lower.count(name)} times, each name may stand once")
+    for name in names:
+        if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_"):
+            faults.append(f"the data have a column '{name}', which hash_diff adds itself: rename it in the model")
+    listed = {
+        "unique_key": settings.unique_key,
+        "ignore_columns": settings.ignore_columns,
+        "sensitive_columns": settings.sensitive_columns,
+        "columns with a data_type": list(settings.types),
+    }
+    for option, wanted in listed.items():
+        for name in wanted:
+            if name.lower() not in lower:
+                near = get_close_matches(name.lower(), lower, 1)
+                hint = f", did you mean '{names[lower.index(near[0])]}'?" if near else "."
+                faults.append(f"{option}: the data have no column '{name}'{hint} They have: {', '.join(names)}")
+    return faults
+
+
+def _type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
+    if old is None or (declared is None and given is None):
+        return []
+    if declared is not None:
+        if declared.simpleString() == old.simpleString():
+            return []
+        got, source = declared.simpleString(), "the model's data_type"
+    else:
+        if _widens(given.simpleString(), old.simpleString()):
+            return []
+        got, source = given.simpleString(), "the data"
+    return [
+        f"column '{name}': the table has type {old.simpleString()}, {source} has {got}. "
+        "Cast it in the model, or rebuild with --full-refresh"
+    ]
+
+
+def _widens(narrow: str, wide: str) -> bool:
+    """Whether values of one type enter the other unchanged, or (from strings) are checked one by one."""
+    if narrow in (wide, "string", "void"):
+        return True
+    for order in (_WIDER, _WIDER_FLOAT):
+        if narrow in order and wide in order:
+            return order.index(narrow) <= order.index(wide)
+    decimals = [re.fullmatch(r"decimal\((\d+),(\d+)\)", kind) for kind in (narrow, wide)]
+    if decimals[0] and decimals[1]:
+        (p1, s1), (p2, s2) = (tuple(map(int, match.groups())) for match in decimals if match)
+        return s1 <= s2 and p1 - s1 <= p2 - s2
+    return False
+
+
+def _stored_faults(settings: Settings, layout: Layout, stored: Stored, added: list[str]) -> list[str]:
+    faults = []
+    now = layout.properties(settings)
+    new = set(added)
+    for name, label in {
+        "dbt_cdc.hash_rule": "the hash rule",
+        "dbt_cdc.hash_algorithm": "hash_algorithm",
+        "dbt_cdc.unique_key": "unique_key",
+        "dbt_cdc.ignore_columns": "ignore_columns",
+        "dbt_cdc.sensitive_columns": "sensitive_columns",
+    }.items():
+        before, current = stored.properties.get(name, "none"), now[name]
+        if name in ("dbt_cdc.ignore_columns", "dbt_cdc.sensitive_columns"):
+            # a column that is new to the tables may take any role
+            current = json.dumps([part for part in json.loads(current) if part not in new], ensure_ascii=False)
+        if before != current:
+            faults.append(
+                f"{label} is {current}, the table was made with {before}. Set it back, or rebuild with --full-refresh"
+            )
+    missing = [column.name for column in layout.columns if column.source is None]
+    if settings.on_schema_change == "fail" and (added or missing):
+        faults.append(
+            f"on_schema_change is 'fail': new columns ({', '.join(added)}), missing columns ({', '.join(missing)})"
+        )
+    return faults

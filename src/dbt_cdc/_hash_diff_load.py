@@ -1,0 +1,328 @@
+"""One load of a hash_diff model: read, compare, write, count."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from dbt_cdc import _hash_diff_compare as comparison
+from dbt_cdc._frames import to_spark
+from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, key_text, rejected, stage
+from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
+from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables, raise_other_run
+from dbt_cdc._sql import literal, quote, quoted
+from dbt_cdc._submission import Outcome
+
+OPERATIONS = ("I", "U", "D", "X", "N")
+_log = AdapterLogger("dbt_cdc")
+
+
+def run(model: Callable[[Any, Any], Any], dbt: Any, spark: Any, settings: str) -> Outcome:
+    """Run the model and load what it returns; `settings` is the JSON text of Settings."""
+    return Load(spark, Settings(**json.loads(settings))).run(to_spark(model(dbt, spark), spark))
+
+
+class Load:
+    """The steps of one load, each written so that the next run mends what a killed one left."""
+
+    def __init__(self, spark: Any, settings: Settings) -> None:
+        self.spark, self.settings = spark, settings
+        self.id = uuid.uuid4().hex
+        self.tables = Tables(spark, settings)
+        self.held: list[Any] = []
+
+    def run(self, frame: Any) -> Outcome:
+        marker = self.tables.marker()
+        first = marker is None or self.settings.full_refresh
+        self._check_history(marker)
+        stored = None if first else self.tables.stored()
+        layout = resolve(self.settings, frame.schema, self._declared(), stored)
+        self._check_date(None if first else marker)
+        if stored and self.settings.on_schema_change == "ignore":
+            frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
+        try:
+            counts = self._next(frame, layout, stored, marker) if stored and marker else self._first(frame, layout)
+        finally:
+            for held in self.held:
+                held.unpersist()
+        self.tables.sync_history(Marker(self.id, self.settings.effective_date))
+        listed = ", ".join(f"{counts[name]} {name}" for name in OPERATIONS)
+        return Outcome(
+            message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {listed}",
+            operations=counts,
+            rows_affected=counts["I"] + counts["U"] + counts["D"],
+        )
+
+    # -- before anything is written -------------------------------------------------------------------------------
+
+    def _check_history(self, marker: Marker | None) -> None:
+        lost = marker is None and not self.spark.catalog.tableExists(self.settings.base)
+        if lost and not self.settings.full_refresh and self.spark.catalog.tableExists(self.settings.history):
+            fail(
+                self.settings.node,
+                [
+                    f"{self.settings.base} is gone, but its history {self.settings.history} is there. Bring the "
+                    "table back, or start both anew with --full-refresh"
+                ],
+            )
+
+    def _check_date(self, marker: Marker | None) -> None:
+        date = self.settings.effective_date
+        if marker and date < marker.effective_date and not self.settings.allow_older_date:
+            fail(
+                self.settings.node,
+                [
+                    f"effective_date is {date}, the last load was of {marker.effective_date}. Load dates in order, or "
+                    "set allow_older_effective_date: true to take back every load since and load this date"
+                ],
+            )
+
+    def _declared(self) -> dict[str, Any]:
+        """The DataTypes of the model's data_type entries, asked of Spark."""
+        types, faults = {}, []
+        for name, text in self.settings.types.items():
+            try:
+                types[name] = self.spark.sql(f"select cast(null as {text}) as c").schema.fields[0].dataType
+            except Exception:
+                faults.append(f"column '{name}': '{text}' is no type that Spark knows (data_type in the model's YAML)")
+        fail(self.settings.node, faults)
+        return types
+
+    def _check_rows(self, rows: Any, counts: dict[str, int], layout: Layout) -> None:
+        """Raise one error for what is at fault in `rows` (with keyhash, FAULT, COPIES), some of each shown."""
+        copies, copied = comparison.COPIES, f"{comparison.COPIES} > 1"
+        kinds = [
+            ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", FAULT,
+             "{} rows have NULL in a key part", "Give every row a whole key, or filter these out in the model"),
+            ("casts", f"startswith({FAULT}, {literal(CAST)})", FAULT,
+             "{} rows have a value that does not cast",
+             "Mend the data or the data_type, or set on_cast_error: rejects"),
+            ("copies", copied, f"concat({key_text(layout)}, ' ', {copies}, ' times')",
+             "{} rows share their key with another row",
+             "Supply each key once; deduplicate: true counts identical rows once"),
+        ]  # fmt: skip
+        faults = []
+        for name, where, shown, problem, remedy in kinds:
+            if counts.get(name):
+                some = rows.where(where).selectExpr(f"{shown} as shown").distinct().orderBy("shown").limit(5).collect()
+                faults.append(f"{problem.format(counts[name])}: {'; '.join(row[0] for row in some)}. {remedy}")
+        fail(self.settings.node, faults)
+
+    def _hold(self, frame: Any) -> Any:
+        """Keep a frame on disk, so that its input is read once."""
+        from pyspark import StorageLevel
+
+        self.held.append(frame.persist(StorageLevel.DISK_ONLY))
+        return self.held[-1]
+
+    # -- the first load ---------------------------------------------------------------------------------------------
+
+    def _first(self, frame: Any, layout: Layout) -> dict[str, int]:
+        settings = self.settings
+        staged = stage(frame, layout, settings)
+        careful = settings.full_refresh or bool(layout.sensitive)
+        if careful:
+            staged = self._hold(staged)
+            count = self._check_first(staged, layout)
+        self._write_rejects(frame, layout)
+        properties = {**layout.properties(settings), FIRST_LOAD: self.id}
+        self.tables.create(settings.base, self._first_rows(staged, layout), properties)
+        if not careful:
+            rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
+            try:
+                count = self._check_first(rows, layout)
+            except Exception:
+                self.spark.sql(f"drop table if exists {settings.base}")
+                raise
+        if layout.sensitive:
+            names = ["keyhash", "nonkeyhash", *(column.name for column in layout.sensitive)]
+            rows = staged.where(f"{FAULT} is null").selectExpr(*quoted(names))
+            self.tables.create(settings.sensitive_base, rows, {FIRST_LOAD: self.id})
+        self._create_views(layout)
+        self.tables.confirm(self.id)
+        return {**dict.fromkeys(OPERATIONS, 0), "I": count}
+
+    def _first_rows(self, staged: Any, layout: Layout) -> Any:
+        """All rows as I, and the marker, still pending; what is at fault stands where later loads have their id."""
+        settings = self.settings
+        date = f"date{literal(settings.effective_date)}"
+        names = [column.name for column in layout.stored]
+        kept = staged
+        if settings.on_cast_error == "rejects":
+            kept = staged.where(f"{FAULT} is null or not startswith({FAULT}, {literal(CAST)})")
+        rows = kept.selectExpr(
+            "keyhash", "nonkeyhash", *quoted(names), "'I' as operation", f"{date} as eff_start_date",
+            f"cast(null as date) as {SUPPLIED}", f"{FAULT} as {LOAD}",
+        )  # fmt: skip
+        marker = self.spark.range(1).selectExpr(
+            "'' as keyhash", "cast(null as string) as nonkeyhash",
+            *[f"cast(null as {column.type}) as {quote(column.name)}" for column in layout.stored],
+            f"{literal(settings.extract_type)} as operation", f"{date} as eff_start_date",
+            f"cast(null as date) as {SUPPLIED}", f"{literal(PENDING + self.id)} as {LOAD}",
+        )  # fmt: skip
+        return rows.unionByName(marker)
+
+    def _check_first(self, rows: Any, layout: Layout) -> int:
+        """Raise what is at fault; the number of rows."""
+        casts = f"startswith({FAULT}, {literal(CAST)})"
+        kept = rows.where(f"not coalesce({casts}, false)") if self.settings.on_cast_error == "rejects" else rows
+        keys = kept.groupBy("keyhash").agg(
+            *_aggregates(copies="count(*)", nulls=f"count_if(startswith({FAULT}, {literal(NULL_KEY)}))",
+                         casts=f"count_if({casts})")
+        )  # fmt: skip
+        total = keys.selectExpr(
+            "coalesce(sum(copies), 0)", "coalesce(sum(nulls), 0)", "coalesce(sum(casts), 0)",
+            "coalesce(sum(case when copies > 1 and nulls = 0 then copies end), 0)",
+        ).collect()[0]  # fmt: skip
+        found = {"null_keys": total[1], "casts": total[2], "copies": total[3]}
+        if any(found.values()):
+            counted = kept.selectExpr("*", f"count(*) over (partition by keyhash) as {comparison.COPIES}")
+            self._check_rows(counted, found, layout)
+        return int(total[0])
+
+    # -- every other load ---------------------------------------------------------------------------------------------
+
+    def _next(self, frame: Any, layout: Layout, stored: Stored, marker: Marker) -> dict[str, int]:
+        settings, delta = self.settings, self.settings.extract_type == "delta"
+        self.tables.sync_history(marker)
+        staged = stage(frame, layout, settings)
+        again = settings.effective_date <= marker.effective_date
+        supplied = 0
+        if delta or again:
+            staged = self._hold(staged)
+            supplied = staged.count()
+        if again:
+            before, touched = comparison.rewound(self.spark, settings)
+        else:
+            before = comparison.state(self.spark, settings)
+        known = before.where("old_operation <> 'D'").count()
+        if delta:
+            before = comparison.only_supplied(before, staged, supplied)
+        compared = comparison.compare(staged, before, settings)
+        if again:
+            compared = self._hold(compared)
+            rows = comparison.restored(compared, touched, layout, settings, self.spark)
+        else:
+            rows = comparison.changes(compared, layout, settings)
+        rows = self._hold(rows)
+        counts = self._count(rows if not again else comparison.changes(compared, layout, settings), known, layout)
+        self._write_rejects(frame, layout)
+        new = [column for column in layout.columns if column.new]
+        self.tables.add_columns(settings.base, [column for column in new if not column.sensitive])
+        self._write_sensitive(rows, layout, stored)
+        self._merge(rows, layout, marker)
+        self.tables.remember(layout, stored)
+        self._create_views(layout)
+        return counts
+
+    def _count(self, rows: Any, known: int, layout: Layout) -> dict[str, int]:
+        """Raise what is at fault, else the rows by operation."""
+        ok = f"{FAULT} is null and {comparison.COPIES} <= 1"
+        found = rows.selectExpr(
+            *[f"count_if(operation = '{name}' and {ok})" for name in ("I", "U", "D", "N")],
+            f"count_if(startswith({FAULT}, {literal(NULL_KEY)}))",
+            f"count_if(startswith({FAULT}, {literal(CAST)}))",
+            f"count_if({comparison.COPIES} > 1 and {FAULT} is null)",
+        ).collect()[0]
+        self._check_rows(rows, {"null_keys": found[4], "casts": found[5], "copies": found[6]}, layout)
+        counts = {"I": found[0], "U": found[1], "D": found[2], "X": 0, "N": found[3]}
+        if self.settings.extract_type == "full":
+            counts["N"] = known - counts["U"] - counts["D"]
+        else:
+            counts["X"] = known - counts["U"] - counts["N"]
+        return counts
+
+    def _merge(self, rows: Any, layout: Layout, marker: Marker) -> None:
+        """The load's one commit: all rows, and the marker, which must still name the load that was compared with."""
+        settings, action = self.settings, comparison.ACTION
+        names = ["nonkeyhash", *(column.name for column in layout.stored), "operation", "eff_start_date", SUPPLIED]
+        source = rows.selectExpr(action, "keyhash", *quoted(names))
+        date = f"date{literal(settings.effective_date)}"
+        values = {action: "'load'", "keyhash": "''", "operation": literal(settings.extract_type),
+                  "eff_start_date": date}  # fmt: skip
+        fields = {f.name: f.dataType.simpleString() for f in source.schema.fields}
+        own = self.spark.range(1).selectExpr(
+            *[f"{values.get(name, f'cast(null as {kind})')} as {quote(name)}" for name, kind in fields.items()]
+        )
+        view = f"dbt_cdc_{self.id}"
+        source.unionByName(own).createOrReplaceTempView(view)
+        sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
+        error = "raise_error('dbt_cdc: another run of this model was first')"
+        try:
+            self.spark.sql(f"""
+merge into {settings.base} as t
+using {view} as s
+on t.keyhash = s.keyhash
+when matched and s.{action} = 'put' then update set {sets}
+when matched and s.{action} = 'delete' then update set
+    operation = 'D', eff_start_date = s.eff_start_date, {SUPPLIED} = null
+when matched and s.{action} = 'seen' then update set {SUPPLIED} = s.{SUPPLIED}
+when matched and s.{action} = 'remove' then delete
+when matched and s.{action} = 'load' then update set
+    operation = s.operation,
+    eff_start_date = s.eff_start_date,
+    {LOAD} = case when t.{LOAD} = {literal(marker.load)} then {literal(self.id)} else {error} end
+when not matched and s.{action} = 'load' then insert (keyhash) values ({error})
+when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(names))})
+    values (s.keyhash, {", ".join(quoted(names, "s"))})""")
+        except Exception as error_raised:
+            after = self.tables.marker()
+            if after is None or after.load != marker.load:
+                raise_other_run(settings)
+            raise error_raised
+        finally:
+            self.spark.catalog.dropTempView(view)
+
+    def _write_sensitive(self, rows: Any, layout: Layout, stored: Stored) -> None:
+        """Add the sensitive values of new and changed rows, by both digests; without the load's commit none is read."""
+        if not layout.sensitive:
+            return
+        settings, names = self.settings, [column.name for column in layout.sensitive]
+        fresh = rows.where(
+            f"{comparison.ACTION} = 'put' and operation in ('I', 'U') "
+            f"and eff_start_date = date{literal(settings.effective_date)}"
+        ).selectExpr("keyhash", "nonkeyhash", *quoted(names))
+        if not self.spark.catalog.tableExists(settings.sensitive_base):
+            self.tables.create(settings.sensitive_base, fresh, {})
+            return
+        self.tables.add_columns(settings.sensitive_base, layout.sensitive)
+        view = f"dbt_cdc_sensitive_{self.id}"
+        fresh.createOrReplaceTempView(view)
+        sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
+        self.spark.sql(f"""
+merge into {settings.sensitive_base} as t
+using {view} as s
+on t.keyhash = s.keyhash and t.nonkeyhash = s.nonkeyhash
+when matched then update set {sets}
+when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
+    values (s.keyhash, s.nonkeyhash, {", ".join(quoted(names, "s"))})""")
+        self.spark.catalog.dropTempView(view)
+
+    def _write_rejects(self, frame: Any, layout: Layout) -> None:
+        """The rows that do not cast, in place of those of an earlier attempt at this date."""
+        settings = self.settings
+        if settings.on_cast_error != "rejects":
+            return
+        from pyspark.sql.functions import col, lit
+
+        rows = rejected(frame, layout, settings)
+        if self.spark.catalog.tableExists(settings.rejects):
+            date = lit(settings.effective_date).cast("date")
+            rows.writeTo(settings.rejects).overwrite(col("eff_start_date") == date)
+        else:
+            self.tables.create(settings.rejects, rows, {}, partition="eff_start_date")
+
+    def _create_views(self, layout: Layout) -> None:
+        self.tables.create_view(layout)
+        if layout.sensitive:
+            self.tables.create_sensitive_view(layout)
+
+
+def _aggregates(**named: str) -> list[Any]:
+    from pyspark.sql.functions import expr
+
+    return [expr(text).alias(name) for name, text in named.items()]

@@ -1,0 +1,215 @@
+"""The tables of a hash_diff model: base, history, sensitive, and the view that is the model.
+
+The base table holds the last state of every key and one marker row (keyhash ''): the extract type and the effective
+date of the last load, and the load's id. A load is one commit of the base table, marker included; the history is then
+made from it. Whoever is killed in between leaves a history whose property names another load, and the next run mends
+that first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
+from dbt_cdc._sql import literal, quote, quoted
+
+PENDING = "pending:"
+#: Properties: the load that a history holds, and the first load of the base table that it belongs to.
+HISTORY_LOAD, FIRST_LOAD = "dbt_cdc.load", "dbt_cdc.first_load"
+
+
+@dataclass(frozen=True)
+class Marker:
+    """What the base table knows about its last load."""
+
+    load: str
+    effective_date: str
+
+
+class Tables:
+    """Reads and writes the tables of one model."""
+
+    def __init__(self, spark: Any, settings: Settings) -> None:
+        self.spark, self.settings = spark, settings
+
+    def marker(self, at: str = "") -> Marker | None:
+        """The last finished load; None where there is none (no table, or a first load that never ended)."""
+        if not at and not self.spark.catalog.tableExists(self.settings.base):
+            return None
+        rows = self.spark.sql(
+            f"select {LOAD}, cast(eff_start_date as string) from {self.settings.base}{at} where keyhash = ''"
+        ).collect()
+        if not rows or rows[0][0].startswith(PENDING):
+            return None
+        return Marker(load=rows[0][0], effective_date=rows[0][1])
+
+    def stored(self) -> Stored:
+        """Columns and properties of the base table, the columns of the sensitive table included."""
+        columns = {f.name: f.dataType for f in self.spark.table(self.settings.base).schema.fields}
+        properties = self.properties(self.settings.base)
+        if self.spark.catalog.tableExists(self.settings.sensitive_base):
+            sensitive = self.spark.table(self.settings.sensitive_base).schema.fields
+            columns.update({f.name: f.dataType for f in sensitive})
+        own = {*ADDED, SUPPLIED, LOAD}
+        return Stored({name: kind for name, kind in columns.items() if name not in own}, properties)
+
+    def properties(self, table: str) -> dict[str, str]:
+        rows = self.spark.sql(f"show tblproperties {table}").collect()
+        return {row[0]: row[1] for row in rows}
+
+    def create(self, table: str, frame: Any, properties: dict[str, str], partition: str | None = None) -> None:
+        """Create the table, or replace it at once, from a frame."""
+        writer = frame.writeTo(table).using(self.settings.format)
+        names = [name for field in frame.schema.fields for name in _all_names(field)]
+        extra = self.settings.column_name_properties if any(map(_needs_mapping, names)) else {}
+        for name, value in {**self.settings.table_properties, **extra, **properties}.items():
+            writer = writer.tableProperty(name, value)
+        if partition:
+            from pyspark.sql.functions import col
+
+            writer = writer.partitionedBy(col(partition))
+        writer.createOrReplace()
+
+    def add_columns(self, table: str, columns: list[Column]) -> None:
+        """Add columns at the end of a table; those that it has already are left."""
+        have = {f.name.lower() for f in self.spark.table(table).schema.fields}
+        new = [column for column in columns if column.name.lower() not in have]
+        if not new:
+            return
+        if any(_needs_mapping(column.name) for column in new) and self.settings.column_name_properties:
+            self.set_properties(table, self.settings.column_name_properties)
+        listed = ", ".join(f"{quote(column.name)} {column.type}" for column in new)
+        self.spark.sql(f"alter table {table} add columns ({listed})")
+
+    def set_properties(self, table: str, properties: dict[str, str]) -> None:
+        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+        self.spark.sql(f"alter table {table} set tblproperties ({listed})")
+
+    def remember(self, layout: Layout, stored: Stored) -> None:
+        """Bring what the base table remembers about its columns up to date."""
+        now = layout.properties(self.settings)
+        if any(stored.properties.get(name) != value for name, value in now.items()):
+            self.set_properties(self.settings.base, now)
+
+    def confirm(self, load: str) -> None:
+        """Turn the marker of a first load from pending to done; fails if another run has taken the table over."""
+        base = self.settings.base
+        self.spark.sql(
+            f"update {base} set {LOAD} = {literal(load)} where keyhash = '' and {LOAD} = {literal(PENDING + load)}"
+        )
+        marker = self.marker()
+        if marker is None or marker.load != load:
+            raise_other_run(self.settings)
+
+    def sync_history(self, marker: Marker | None) -> None:
+        """Bring the history to the base table's last load, unless it is there already."""
+        while marker is not None:
+            first = self.properties(self.settings.base).get(FIRST_LOAD, "")
+            exists = self.spark.catalog.tableExists(self.settings.history)
+            have = self.properties(self.settings.history) if exists else {}
+            rebuild = have.get(FIRST_LOAD) != first
+            if not rebuild and have.get(HISTORY_LOAD) == marker.load:
+                return
+            self._write_history(first, rebuild)
+            # another run may have moved on meanwhile: then its load is the one to hold
+            after = self.marker()
+            marker = None if after == marker else after
+
+    def _write_history(self, first: str, rebuild: bool) -> None:
+        """The rows of the base table's last load, read from one version of it, become that date's partition."""
+        from pyspark.sql.functions import col, lit
+
+        at = f" version as of {current_version(self.spark, self.settings)}"
+        marker = self.marker(at)
+        if marker is None:
+            return
+        base_columns = [f.name for f in self.spark.table(self.settings.base).schema.fields]
+        names = [name for name in base_columns if name not in (SUPPLIED, LOAD)]
+        date = f"date{literal(marker.effective_date)}"
+        rows = self.spark.sql(
+            f"select {', '.join(quoted(names))} from {self.settings.base}{at} "
+            f"where keyhash <> '' and eff_start_date = {date}"
+        )
+        properties = {FIRST_LOAD: first, HISTORY_LOAD: marker.load}
+        if rebuild:
+            self.create(self.settings.history, rows, properties, partition="eff_start_date")
+            return
+        added = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
+        have = {f.name for f in self.spark.table(self.settings.history).schema.fields}
+        new = [Column(n, t, None, None, "", "compared") for n, t in added.items() if n not in have]
+        self.add_columns(self.settings.history, new)
+        since = col("eff_start_date") >= lit(marker.effective_date).cast("date")
+        rows.writeTo(self.settings.history).overwrite(since)
+        self.set_properties(self.settings.history, properties)
+
+    def create_view(self, layout: Layout) -> None:
+        """The model itself: rows that the last load did not change read N, or X where it did not supply them."""
+        base = self.settings.base
+        names = ["keyhash", "nonkeyhash", *(column.name for column in layout.stored)]
+        comments = {name.lower(): text for name, text in self.settings.comments.items()}
+        listed = [
+            quote(name) + (f" comment {literal(comments[name.lower()])}" if comments.get(name.lower()) else "")
+            for name in [*names, "operation", "eff_start_date"]
+        ]
+        self.spark.sql(f"""create or replace view {self.settings.view} ({", ".join(listed)}) as
+with last_load as (
+    select
+        *,
+        (
+            select struct(eff_start_date as effective_date, operation as extract_type)
+            from {base}
+            where keyhash = '' and not startswith({LOAD}, '{PENDING}')
+        ) as _dbt_cdc_last
+    from {base}
+    where keyhash <> '' and operation <> 'D'
+)
+select
+    {", ".join(quoted(names))},
+    case
+        when eff_start_date = _dbt_cdc_last.effective_date then operation
+        when _dbt_cdc_last.extract_type = 'full' or {SUPPLIED} = _dbt_cdc_last.effective_date then 'N'
+        else 'X'
+    end as operation,
+    eff_start_date
+from last_load
+where _dbt_cdc_last is not null""")
+
+    def create_sensitive_view(self, layout: Layout) -> None:
+        names = [column.name for column in layout.sensitive]
+        self.spark.sql(f"""create or replace view {self.settings.sensitive} as
+select s.keyhash, {", ".join(quoted(names, "s"))}
+from {self.settings.sensitive_base} as s
+inner join {self.settings.base} as b on s.keyhash = b.keyhash and s.nonkeyhash = b.nonkeyhash
+where b.keyhash <> '' and b.operation <> 'D'""")
+
+
+def current_version(spark: Any, settings: Settings) -> str:
+    """What `version as of` takes for the base table as it is now."""
+    queries = {
+        "delta": f"describe history {settings.base} limit 1",
+        "iceberg": f"select snapshot_id from {settings.base}.refs where name = 'main'",
+    }
+    return str(spark.sql(queries[settings.format]).collect()[0][0])
+
+
+def raise_other_run(settings: Settings) -> None:
+    raise DbtRuntimeError(
+        f"dbt_cdc: {settings.node}: another run of this model wrote at the same time and was first. "
+        "Nothing of this run was kept; start it again"
+    )
+
+
+def _needs_mapping(name: str) -> bool:
+    return bool(re.search(r"[ ,;{}()\n\t=]", name))
+
+
+def _all_names(field: Any) -> list[str]:
+    names = [field.name]
+    kind = field.dataType
+    for inner in (getattr(kind, "elementType", None), getattr(kind, "keyType", None), getattr(kind, "valueType", None)):
+        names += [name for part in getattr(inner, "fields", []) for name in _all_names(part)]
+    return names + [name for part in getattr(kind, "fields", []) for name in _all_names(part)]

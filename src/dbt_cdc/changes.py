@@ -1,0 +1,67 @@
+"""Row changes of a table, in Python models: the same query as ``dbt_cdc.table_changes`` in SQL.
+
+The dbt package's own macros write the query, in the dbt process that runs the model, so both forms share every rule.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from dbt_common.events.contextvars import get_node_info
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_cdc import edges
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def table_changes(
+    dbt: Any,
+    spark: SparkSession,
+    *name: str,
+    begin: str | int | date | None = None,
+    end: str | int | date | None = None,
+    format: str = "cdc",
+    unique_key: str | list[str] | None = None,
+) -> DataFrame:
+    """The row changes of a table in a range of its versions.
+
+    The columns are ``op`` (string: ``i``, ``u`` or ``d``), ``ts`` (timestamp of the commit), ``version`` (string, the
+    commit's id), ``source`` (string, ``schema.table``), ``before`` and ``after`` (structs of the table's own columns;
+    NULL before an insert and after a delete).
+
+    Args:
+        dbt: The first argument of ``model``.
+        spark: The second argument of ``model``.
+        name: What ``dbt.ref`` or ``dbt.source`` takes; the model also has that call, as ``dbt.ref('orders')``, since
+            dbt reads a Python model's upstreams from such calls. ``'schema.table'`` names a table unknown to dbt.
+        begin: Where the range begins, exclusive: a version, a timestamp (in the session's time zone unless it says its
+            own) or ``'earliest'``, which is the default.
+        end: Where the range ends, inclusive, given like ``begin``; by default the latest commit.
+        format: ``cdc`` (every change), ``latest_state`` (the newest of each key) or ``net`` (one change per key).
+        unique_key: The key columns; by default the model's own.
+
+    Raises:
+        DbtRuntimeError: The model lacks the ``dbt.ref`` line, or runs outside dbt.
+        CompilationError: The range or the format can't be had; the message says what can.
+    """
+    node = get_node_info()
+    if not node:
+        raise DbtRuntimeError("dbt_cdc.table_changes reads for a model that dbt runs, and dbt runs none here")
+    outside = len(name) == 1 and "." in name[0]
+    unique_id = str(node["unique_id"])
+    arguments = {
+        "unique_id": unique_id,
+        "upstream": name[0] if outside else edges._relation(dbt, name, None, unique_id, "table_changes"),
+        "begin": _bound(begin),
+        "end": _bound(end),
+        "format": format,
+        "unique_key": unique_key,
+    }
+    return spark.sql(f"select * from {edges._run_macro('_table_changes_of_python', arguments)}")
+
+
+def _bound(bound: str | int | date | None) -> str | int | None:
+    return bound.isoformat() if isinstance(bound, date) else bound

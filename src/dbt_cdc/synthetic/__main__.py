@@ -1,0 +1,103 @@
+"""The command ``python -m dbt_cdc.synthetic``: an initial and an incremental load as files or tables.
+
+Session settings (master, jars, ``SPARK_REMOTE``) come from the environment or from ``spark-submit``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dbt_cdc import synthetic
+from dbt_cdc.synthetic._loads import check, shape_of
+from dbt_cdc.synthetic._series import Series
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMATS = ("csv", "parquet", "orc", "json", "delta", "iceberg")
+_SHARES = ("pct_del", "pct_upd", "pct_unchanged")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write both loads; 0 when they are written, 2 when the arguments do not fit."""
+    options = _parser().parse_args(arguments)
+    series = {name: getattr(options, name) for name in ("no_init_recs", "no_incr_recs", *_SHARES)}
+    columns = synthetic.Columns(tuple(options.type or ("double",)), options.null_share, options.skew)
+    shape = {"no_keys": options.no_keys, "no_nonkeys": options.no_nonkeys, "seed": options.seed, "columns": columns}
+    try:
+        if options.initial_output == options.incremental_output:
+            problem = f"initial_output and incremental_output must differ, got {options.initial_output} for both"
+            raise synthetic.SyntheticError("the command", [problem])
+        bounds = shape_of(options.no_keys, options.no_nonkeys, options.seed)
+        check(Series(*series.values()), options.load, bounds, columns)
+    except synthetic.SyntheticError as error:
+        print(error, file=sys.stderr)
+        return 2
+    _write_both(options, series, shape)
+    return 0
+
+
+def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict[str, Any]) -> None:
+    from pyspark.sql import SparkSession
+
+    ours = SparkSession.getActiveSession() is None
+    spark = SparkSession.builder.appName("dbt_cdc.synthetic").getOrCreate()
+    try:
+        first = synthetic.initial(spark, no_init_recs=options.no_init_recs, **shape)
+        _write(spark, first, options.initial_output, options)
+        print(f"{options.initial_output}: {options.no_init_recs} rows")
+        later = synthetic.incremental(spark, **series, **shape, load=options.load)
+        _write(spark, later, options.incremental_output, options)
+        done = synthetic.counts(**series, load=options.load)
+        print(
+            f"{options.incremental_output}: {options.no_incr_recs} rows: {done.inserted} new, {done.updated} updated, "
+            f"{done.unchanged} unchanged ({done.deleted} deleted)"
+        )
+    finally:
+        if ours:
+            spark.stop()
+
+
+def _write(spark: SparkSession, frame: DataFrame, output: str, options: argparse.Namespace) -> None:
+    """A folder; for `iceberg`, and for `delta` where the output has no slash, a table. What is there is replaced."""
+    if options.format == "iceberg" or (options.format == "delta" and "/" not in output):
+        frame.writeTo(output).using(options.format).createOrReplace()
+        return
+    writer = frame.write.mode("overwrite").format(options.format)
+    if options.format == "csv":
+        writer = writer.option("header", options.header)
+    if options.format == "delta":
+        writer = writer.option("overwriteSchema", "true")
+    writer.save(output)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m dbt_cdc.synthetic",
+        description="Write an initial load and the load after it, with exact numbers of changes between them. "
+        "Outputs that exist are replaced.",
+    )
+    parser.add_argument("no_init_recs", type=int, help="rows of the initial load")
+    parser.add_argument("no_incr_recs", type=int, help="rows of the incremental load")
+    parser.add_argument("no_keys", type=int, help="key columns (UUIDs)")
+    parser.add_argument("no_nonkeys", type=int, help="non-key columns (random numbers)")
+    parser.add_argument("pct_del", help="share of the initial rows that are missing later, 0 to 1")
+    parser.add_argument("pct_upd", help="share whose non-keys all change")
+    parser.add_argument("pct_unchanged", help="share that stays as it is; the three add up to 1")
+    parser.add_argument("initial_output", help="folder, or table for --format iceberg or delta")
+    parser.add_argument("incremental_output", help="folder, or table for --format iceberg or delta")
+    parser.add_argument("--format", choices=FORMATS, default="csv", help="default: csv")
+    parser.add_argument("--header", action="store_true", help="CSV files begin with the column names")
+    parser.add_argument("--seed", type=int, default=0, help="other rows for another seed; default: 0")
+    parser.add_argument("--load", type=int, default=1, help="which later load to write; default: 1")
+    parser.add_argument("--type", action="append", help="type of the non-keys; given several times, by turns")
+    parser.add_argument("--null-share", type=float, default=0.0, help="share of NULLs among the non-keys, up to 0.5")
+    parser.add_argument("--skew", type=float, default=0.0, help="above 0, small values come more often")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

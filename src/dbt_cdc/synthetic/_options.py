@@ -1,0 +1,51 @@
+"""The shipped models' way in: options as the var ``dbt_cdc: {synthetic: {…}}`` gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal
+
+from dbt_cdc.synthetic._checks import raise_faults
+from dbt_cdc.synthetic._columns import Columns
+from dbt_cdc.synthetic._loads import incremental, initial
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_INITIAL = ("no_init_recs", "no_keys", "no_nonkeys")
+_INCREMENTAL = (*_INITIAL, "no_incr_recs", "pct_del", "pct_upd", "pct_unchanged")
+_COLUMNS = ("types", "null_share", "skew")
+_OPTIONAL = ("seed", "load", "num_partitions")
+
+
+def from_options(spark: SparkSession, load: Literal["initial", "incremental"], options: Any) -> DataFrame:
+    """The initial or an incremental load, from one mapping that holds the options of both.
+
+    Options are the arguments of :func:`initial` and :func:`incremental`, and those of :class:`Columns`.
+    Raises SyntheticError for unknown and missing ones, and for what those functions refuse.
+    """
+    required = _INITIAL if load == "initial" else _INCREMENTAL
+    raise_faults(load, _faults(required, options))
+    types = options.get("types", "double")
+    given = {**options, "types": types if isinstance(types, str) else tuple(types)}
+    columns = Columns(**{name: given[name] for name in _COLUMNS if name in given})
+    optional = [name for name in _OPTIONAL if load == "incremental" or name != "load"]
+    arguments = {name: given[name] for name in (*required, *optional) if name in given}
+    return (initial if load == "initial" else incremental)(spark, columns=columns, **arguments)
+
+
+def _faults(required: tuple[str, ...], options: Any) -> Iterator[str]:
+    if not isinstance(options, Mapping):
+        example = "vars: {dbt_cdc: {synthetic: {no_init_recs: 1000, …}}}"
+        yield f"the var dbt_cdc needs a mapping `synthetic`, got {options!r}; give it as {example}"
+        return
+    known = (*_INCREMENTAL, *_COLUMNS, *_OPTIONAL)
+    for name in options:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            hint = f", did you mean {near[0]!r}?" if near else "."
+            yield f"unknown option {name!r}{hint} Known: {', '.join(known)}"
+    for name in required:
+        if name not in options:
+            yield f"option {name!r} is required"

@@ -1,0 +1,120 @@
+"""A run killed between any two of its statements, or racing another, loses and doubles nothing."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+from dbt.adapters.spark import session
+
+from tests.support.project import Project
+
+OPTIONS = {
+    "sequence_by": "seq",
+    "stored_as_scd_type": 2,
+    "apply_as_deletes": "v is null",
+    "except_column_list": ["seq"],
+}
+BATCHES = [
+    "values (1, 'a', 10), (2, 'x', 1), (3, 'k', 1)",
+    "values (1, 'b', 5), (1, 'c', 20), (2, null, 4), (4, 'n', 1)",
+    "values (1, 'b', 7), (2, 'y', 2), (5, 'o', 1)",
+]
+EXPECTED = [
+    (1, "b", 5, 10),
+    (1, "a", 10, 20),
+    (1, "c", 20, None),
+    (2, "x", 1, 2),
+    (2, "y", 2, 4),
+    (3, "k", 1, None),
+    (4, "n", 1, None),
+    (5, "o", 1, None),
+]
+
+
+def model(order: list[int]) -> str:
+    """A model that gives the batches in this order, run by run."""
+    text = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': " + repr(OPTIONS) + "}) }}\n"
+    for run, batch in enumerate(order):
+        text += f"{{% if var('run') == {run} %}} select * from {BATCHES[batch]} as t(id, v, seq) {{% endif %}}\n"
+    return text
+
+
+class Killer:
+    """Fails the n-th writing statement of each model whose name ends in a number, in one run."""
+
+    def __init__(self) -> None:
+        self.armed: set[str] = set()
+        self.seen: Counter[str] = Counter()
+        self.killed: set[str] = set()
+
+    def look(self, statement: str) -> None:
+        named = re.search(r"\b((?:first|later)_\d)(?:__|\b)", statement)
+        writes = re.match(r"(/\*.*?\*/)?\s*(create|insert|merge|drop|alter)\b", statement, re.S)
+        if named is None or writes is None or named[1] not in self.armed:
+            return
+        self.seen[named[1]] += 1
+        if self.seen[named[1]] == int(named[1][-1]):
+            self.killed.add(named[1])
+            raise RuntimeError("killed")
+
+
+@pytest.fixture
+def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
+    killer = Killer()
+    stock = session.Cursor.execute
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        killer.look(sql)
+        stock(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", execute)
+    return killer
+
+
+def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed(
+    project: Project, killer: Killer
+) -> None:
+    first = {f"first_{n}" for n in range(1, 7)}
+    later = {f"later_{n}" for n in range(1, 8)}
+    project.write({f"models/{name}.sql": model([0, 0, 1, 2]) for name in first})
+    # another batch comes after the killed one, which comes again at last
+    project.write({f"models/{name}.sql": model([0, 1, 2, 1]) for name in later})
+    killer.armed = first
+    project.invoke("run", "--vars", "{run: 0}")
+    killer.armed = later
+    project.invoke("run", "--vars", "{run: 1}")
+    killer.armed = set()
+    project.dbt("run", "--vars", "{run: 2}")
+    project.dbt("run", "--vars", "{run: 3}")
+    assert killer.killed == first | later
+    for name in sorted(first | later):
+        assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
+    assert project.tables() == {table for name in first | later for table in (name, f"{name}__events")}
+
+
+def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write({"models/raced.sql": model([0, 1, 2])})
+    project.dbt("run", "--vars", "{run: 0}")
+    stock = session.Cursor.execute
+    recorded = []
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        if "merge into" in sql and "raced" in sql and not recorded:
+            recorded.append(sql)
+            columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+            events = "(1, 7, 'upsert', 11L, 'other', 'b'), (2, 2, 'upsert', 12L, 'other', 'y'), (5, 1, 'upsert', 13L, 'other', 'o')"
+            marker = "(null, null, 'begun', null, 'other', null)"
+            project.sql(f"insert into {{schema}}.raced__events ({columns}) values {events}, {marker}")
+        stock(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", execute)
+    project.dbt("run", "--vars", "{run: 1}")
+    assert len(recorded) == 1
+    assert project.rows("select * from {schema}.raced order by 1, 3") == EXPECTED
+    assert project.rows(
+        "select _dbt_cdc_batch, count_if(_dbt_cdc_kind = 'applied') from {schema}.raced__events "
+        "where _dbt_cdc_batch = 'other' group by 1"
+    ) == [("other", 1)]

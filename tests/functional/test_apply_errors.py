@@ -1,0 +1,148 @@
+"""What apply_changes refuses: one error that says everything, and nothing written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.project import Project
+
+GOOD = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
+SCD2 = {**GOOD, "stored_as_scd_type": 2}
+FIRST = "select * from values (1, 'a', 'U', 1), (2, 'b', 'U', 1), (3, 'c', 'U', 1) as t(id, v, op, seq)"
+
+
+def model(first: str, second: str, meta: dict[str, Any], meta_then: dict[str, Any] | None = None, **config: Any) -> str:
+    settings = {"materialized": "apply_changes", "unique_key": "id", **config}
+    then = meta_then or meta
+    return (
+        "{% set options = {'dbt_cdc': " + repr(meta) + "} if var('run') == 0 else {'dbt_cdc': " + repr(then) + "} %}\n"
+        "{{ config(meta=options, **" + repr(settings) + ") }}\n"
+        "{% if var('run') == 0 %}" + first + "{% else %}" + second + "{% endif %}"
+    )
+
+
+def batch(values: str, columns: str = "id, v, op, seq") -> str:
+    return f"select * from values {values} as t({columns})"
+
+
+#: model: (text, what its error must say)
+REFUSED = {
+    "null_key": (
+        model(FIRST, batch("(1, 'z', 'U', 9), (null, 'x', 'U', 2), (null, 'y', 'D', 3)"), GOOD),
+        ["2 row(s) have NULL in the key id", '{"id":null,"sequence":2}', "nothing was written"],
+    ),
+    "null_sequence": (
+        model(FIRST, batch("(1, 'z', 'U', 9), (7, 'x', 'U', null)"), GOOD),
+        ["1 row(s) have NULL in sequence_by seq", '{"id":7,"sequence":null}'],
+    ),
+    "conflict_inside": (
+        model(FIRST, batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
+        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":9}', "on_conflict: resolve"],
+    ),
+    "conflict_with_earlier": (
+        model(FIRST, batch("(1, 'z', 'U', 1), (4, 'n', 'U', 1)"), SCD2),
+        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":1}'],
+    ),
+    "unknown_set_column": (
+        model(
+            "select *, cast(null as array<string>) as cols from (" + FIRST + ")",
+            batch("(1, 'z', 'U', 9, array('v', 'w'))", "id, v, op, seq, cols"),
+            {**GOOD, "columns_to_update": "cols"},
+        ),
+        ["1 row(s) name columns in cols that the batch does not have", '"cols":["v","w"]'],
+    ),
+    "unknown_columns": (
+        model(FIRST, FIRST, SCD2, {**SCD2, "except_column_list": ["opp", "seq"], "track_history_column_list": ["w"]}),
+        ["unknown column 'opp', did you mean 'op'?", "unknown column 'w'"],
+    ),
+    "not_a_condition": (
+        model(FIRST, FIRST, GOOD, {**GOOD, "apply_as_deletes": "op"}),
+        ["option 'apply_as_deletes' must be a condition (boolean), got an expression of type string"],
+    ),
+    "sequence_drift": (
+        model(FIRST, batch("(1, 'z', 'U', 9L)"), GOOD),
+        ["sequence_type can't change", "created with int, this run has bigint"],
+    ),
+    "tracked_drift": (
+        model(FIRST, batch("(1, 'z', 'U', 9)"), SCD2, {**SCD2, "track_history_column_list": ["v"]}),
+        ["track_history_column_list can't change", 'created with null, this run has ["v"]'],
+    ),
+    "type_drift": (
+        model(FIRST, batch("(1, 'z', 'U', 9)"), GOOD, SCD2),
+        ["stored_as_scd_type can't change on an existing table: it was created with 1, this run has 2"],
+    ),
+    "too_many_deletes": (
+        model(FIRST, batch("(1, null, 'D', 9), (2, null, 'D', 9)"), {**GOOD, "max_delete_fraction": 0.5}),
+        ["would close 2 of 3 live rows, more than max_delete_fraction 0.5 allows"],
+    ),
+    "new_column_fails": (
+        model(FIRST, batch("(1, 'z', 'U', 9, 1)", "id, v, op, seq, extra"), GOOD, on_schema_change="fail"),
+        ["on_schema_change: fail", "extra"],
+    ),
+    "older_image": (
+        model(
+            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            batch("(1, 'z', 4)", "id, v, seq"),
+            {"sequence_by": "seq", "source_kind": "snapshot", "except_column_list": ["seq"]},
+        ),
+        ["the image's version", "is older than the last one applied"],
+    ),
+    "other_image": (
+        model(
+            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            batch("(1, 'z', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            {"sequence_by": "seq", "source_kind": "snapshot", "except_column_list": ["seq"]},
+        ),
+        ["given again and differs in 1 key(s)"],
+    ),
+}
+
+
+def test_a_wrong_batch_is_refused_with_what_is_wrong_and_changes_nothing(project: Project) -> None:
+    project.write({f"models/{name}.sql": text for name, (text, _) in REFUSED.items()})
+    project.dbt("run", "--vars", "{run: 0}")
+    tables = project.tables()
+    recorded = {name: project.rows(f"select count(*) from {{schema}}.{name}__events") for name in REFUSED}
+    said = project.error("run", "--vars", "{run: 1}")
+    for name, (_, sentences) in REFUSED.items():
+        mine = next(part for part in said.split("model.consumer.")[1:] if part.startswith(name + " "))
+        for sentence in sentences:
+            assert sentence in mine, f"{name}: {mine}"
+        assert project.rows(f"select id, v from {{schema}}.{name} order by id") == [(1, "a"), (2, "b"), (3, "c")], name
+        assert project.rows(f"select count(*) from {{schema}}.{name}__events") == recorded[name], name
+    assert project.tables() == tables == {t for name in REFUSED for t in (name, f"{name}__events")}
+
+
+def test_wrong_options_are_all_named_at_once(project: Project) -> None:
+    wrong = {
+        "sequence": "seq",
+        "stored_as_scd_type": 3,
+        "column_list": ["id"],
+        "except_column_list": ["op"],
+        "tombstone_retention": "soon",
+        "max_delete_fraction": 2,
+    }
+    scd1 = {**GOOD, "track_history_column_list": ["v"], "snapshot_version": 1}
+    scd2 = {**SCD2, "apply_as_truncates": "op = 'T'"}
+    project.write(
+        {
+            "models/wrong.sql": model(FIRST, FIRST, wrong).replace("'unique_key': 'id'", ""),
+            "models/scd1.sql": model(FIRST, FIRST, scd1),
+            "models/scd2.sql": model(FIRST, FIRST, scd2),
+        }
+    )
+    said = project.error("run", "--vars", "{run: 0}")
+    for sentence in [
+        "unknown option 'sequence', did you mean 'sequence_by'?",
+        "option 'sequence_by' is required",
+        "option 'stored_as_scd_type' must be one of 1, 2, got 3",
+        "the config 'unique_key' is required",
+        "give 'column_list' or 'except_column_list', not both",
+        "option 'tombstone_retention' must be a number and a unit",
+        "option 'max_delete_fraction' must lie between 0 and 1, got 2",
+        "option 'track_history_column_list' has a meaning under 'stored_as_scd_type: 2' only",
+        "option 'snapshot_version' has a meaning under 'source_kind: snapshot' only",
+        "option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only",
+    ]:
+        assert sentence in said, said
+    assert project.tables() == set()

@@ -1,0 +1,102 @@
+"""What apply_changes remembers: tombstones until their retention, and the images of a snapshot source."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.project import Project
+
+FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
+IMAGES = {"sequence_by": "ver", "source_kind": "snapshot", "except_column_list": ["ver"]}
+
+
+def model(columns: str, runs: list[str], more: str = "", **meta: Any) -> str:
+    text = "{% set options = " + repr(meta) + " %}{% do options.update(" + more + ") %}\n"
+    text += "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': options}) }}\n"
+    for number, rows in enumerate(runs):
+        text += f"{{% if var('run') == {number} %}} select * from values {rows} as t({columns}) {{% endif %}}\n"
+    return text
+
+
+def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_ends(project: Project) -> None:
+    runs = [
+        "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1)",
+        "(1, 'x', 'U', 10), (2, 'z', 'U', 3)",
+        "(1, 'y', 'U', 11)",
+    ]
+    at_once = {**FEED, "tombstone_retention": "0 seconds"}
+    columns = "id, v, op, seq"
+    project.write(
+        {
+            "models/kept1.sql": model(columns, runs, **FEED),
+            "models/kept2.sql": model(columns, runs, stored_as_scd_type=2, **FEED),
+            "models/forgot1.sql": model(columns, runs, **at_once),
+            "models/forgot2.sql": model(columns, runs, stored_as_scd_type=2, **at_once),
+        }
+    )
+    project.dbt("run", "--vars", "{run: 0}")
+    project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select * from {schema}.kept1 order by id") == [(3, "k")]
+    assert project.rows("select * from {schema}.kept2 order by id, 3") == [
+        (1, "x", 10, 20),
+        (2, "a", 1, 3),
+        (2, "z", 3, 5),
+        (3, "k", 1, None),
+    ]
+    assert project.rows("select * from {schema}.forgot1 order by id") == [(1, "x"), (2, "z"), (3, "k")]
+    assert project.rows("select * from {schema}.forgot2 order by id, 3") == [
+        (1, "x", 10, None),
+        (2, "a", 1, 3),
+        (2, "z", 3, 5),
+        (3, "k", 1, None),
+    ]
+
+    project.dbt("run-operation", "purge_tombstones", "--args", "{model: kept1, retention: 1 hour}")
+    deletes = "select count(*) from {schema}.kept1__events where _dbt_cdc_kind = 'delete'"
+    assert project.rows(deletes) == [(2,)]
+    project.dbt("run-operation", "purge_tombstones", "--args", "{model: kept1, retention: 0 seconds}")
+    assert project.rows(deletes) == [(0,)]
+    assert project.rows("select * from {schema}.kept1 order by id") == [(3, "k")]
+    project.dbt("run", "--vars", "{run: 2}", "--select", "kept1", "kept2")
+    assert project.rows("select * from {schema}.kept1 order by id") == [(1, "y"), (3, "k")]
+    assert project.rows("select * from {schema}.kept2 where id = 1 order by 3") == [(1, "x", 10, 11), (1, "y", 11, 20)]
+    said = project.error("run-operation", "purge_tombstones", "--args", "{model: kept3}")
+    assert "unknown apply_changes model 'kept3', did you mean 'kept" in said
+
+
+def test_images_become_versions_and_missing_keys_deletes(project: Project) -> None:
+    runs = [
+        "(1, 'a', 1), (2, 'b', 1), (1, 'a', 2), (3, 'c', 2)",
+        "(1, 'z', 3), (2, 'b', 3)",
+        "(1, 'z', 3), (2, 'b', 3)",
+    ]
+    columns = "id, v, ver"
+    empty = (
+        "{% if var('run') == 0 %} select * from values (1, 'a', 1), (2, 'b', 1) as t(id, v, ver) {% else %}"
+        "select * from values (0, '', 0) as t(id, v, ver) where false {% endif %}"
+    )
+    project.write(
+        {
+            "models/images1.sql": model(columns, runs, **IMAGES),
+            "models/images2.sql": model(columns, runs, stored_as_scd_type=2, **IMAGES),
+            "models/unnamed.sql": model(columns, [], **IMAGES) + empty,
+            "models/emptied2.sql": model(
+                columns, [], "snapshot_version=7 if var('run') else none", stored_as_scd_type=2, **IMAGES
+            )
+            + empty,
+        }
+    )
+    for run in (0, 1, 2):
+        project.dbt("run", "--vars", f"{{run: {run}}}")
+        if run == 0:
+            assert project.rows("select * from {schema}.images1 order by id") == [(1, "a"), (3, "c")]
+    assert project.rows("select * from {schema}.images1 order by id") == [(1, "z"), (2, "b")]
+    assert project.rows("select * from {schema}.images2 order by id, 3") == [
+        (1, "a", 1, 3),
+        (1, "z", 3, None),
+        (2, "b", 1, 2),
+        (2, "b", 3, None),
+        (3, "c", 2, 3),
+    ]
+    assert project.rows("select * from {schema}.unnamed order by id") == [(1, "a"), (2, "b")]
+    assert project.rows("select * from {schema}.emptied2 order by id") == [(1, "a", 1, 7), (2, "b", 1, 7)]

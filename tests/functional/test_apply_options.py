@@ -1,0 +1,177 @@
+"""Each option of apply_changes with rows written by hand: many models in one project, three runs."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+from tests.support.project import Project
+
+FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
+SCD2 = {**FEED, "stored_as_scd_type": 2}
+
+
+def model(columns: str, runs: list[list[str] | str], *, unique_key: Any = "id", config: str = "", **meta: Any) -> str:
+    """A model whose batch in run n is `runs[n]`: each row the SQL of its values, or a whole query; later the last again."""
+    text = "{{ config(materialized='apply_changes', unique_key=" + repr(unique_key) + ", " + config
+    text += " meta={'dbt_cdc': " + repr(meta) + "}) }}\n"
+    batches = [
+        run if isinstance(run, str) else f"select * from values {', '.join(run)} as t({columns})" for run in runs
+    ]
+    for number, batch in enumerate(batches):
+        condition = "==" if number < len(batches) - 1 else ">="
+        text += "{% if var('run') " + condition + " " + str(number) + " %}" + batch + "{% endif %}\n"
+    return text
+
+
+SEQUENCES = {
+    "decimal": (
+        "cast({} as decimal(12, 2))",
+        "decimal(12,2)",
+        [Decimal("1.00"), Decimal("2.00"), Decimal("3.00")],
+    ),
+    "date": ("date '2024-01-0{}'", "date", [dt.date(2024, 1, day) for day in (1, 2, 3)]),
+    "timestamp": (
+        "timestamp '2024-01-01 00:00:00.00000{}'",
+        "timestamp",
+        [dt.datetime(2024, 1, 1, 0, 0, 0, micro) for micro in (1, 2, 3)],
+    ),
+    "string": ("'s{}'", "string", ["s1", "s2", "s3"]),
+    "bigint": ("{}L", "bigint", [1, 2, 3]),
+}
+
+
+def test_every_type_of_sequence_orders_events(project: Project) -> None:
+    for name, (literal, _, _) in SEQUENCES.items():
+        one, two, three = (literal.format(i) for i in (1, 2, 3))
+        runs = [[f"(1, 'b', 'U', {two})", f"(1, '', 'D', {three})"], [f"(1, 'a', 'U', {one})"]]
+        project.write({f"models/by_{name}.sql": model("id, v, op, seq", runs, **SCD2)})
+    both = {**SCD2, "sequence_by": ["day", "Nr"], "except_column_list": ["op", "day", "Nr"]}
+    runs = [["(1, 'b', 'U', 1, 2)", "(1, '', 'D', 2, 1)"], ["(1, 'a', 'U', 1, 1)"]]
+    project.write({"models/by_two.sql": model("id, v, op, day, Nr", runs, **both)})
+    expression = {**SCD2, "sequence_by": "cast(substr(seq, 2) as int)"}
+    runs = [["(1, 'b', 'U', 'x9')", "(1, '', 'D', 'x11')"], ["(1, 'a', 'U', 'x2')"]]
+    project.write({"models/by_expression.sql": model("id, v, op, seq", runs, **expression)})
+    for run in (0, 1):
+        project.dbt("run", "--vars", f"{{run: {run}}}")
+    for name, (_, type_, (one, two, three)) in SEQUENCES.items():
+        assert project.rows(f"select * from {{schema}}.by_{name} order by 3") == [
+            (1, "a", one, two),
+            (1, "b", two, three),
+        ]
+        assert project.columns(f"by_{name}")[2:] == [("__START_AT", type_), ("__END_AT", type_)]
+    assert project.rows(
+        "select id, v, __START_AT.day, __START_AT.Nr, __END_AT.day, __END_AT.nr from {schema}.by_two order by 3, 4"
+    ) == [
+        (1, "a", 1, 1, 1, 2),
+        (1, "b", 1, 2, 2, 1),
+    ]
+    assert project.columns("by_two")[2] == ("__START_AT", "struct<day:int,Nr:int>")
+    assert project.rows("select * from {schema}.by_expression order by 3") == [
+        (1, "a", 2, 9),
+        (1, "b", 9, 11),
+    ]
+
+
+def test_options_that_shape_the_rows(project: Project) -> None:
+    ignore = [
+        ["(1, 'a', 10, 'U', 1)", "(1, null, 20, 'U', 2)"],
+        ["(1, 'z', null, 'D', 3)"],
+        ["(1, null, 30, 'U', 4)"],
+    ]
+    sets = [
+        ["(1, 'a', 10, 'U', 1, null)", "(1, 'lost', null, 'U', 2, array('N'))"],
+        ["(1, null, 7, 'U', 3, array('v'))"],
+    ]
+    truncate = [
+        ["(1, 'a', 'U', 1)", "(2, 'b', 'U', 5)", "(3, 'c', 'U', 2)"],
+        ["(null, null, 'T', 3)"],
+        ["(1, 'late', 'U', 2)", "(3, 'd', 'U', 4)"],
+    ]
+    track = [["(1, 'a', 1, 'U', 1)", "(1, 'a', 2, 'U', 2)", "(1, 'b', 3, 'U', 3)"], ["(1, 'b', 4, 'U', 4)"]]
+    same_time = ["(1, 'a', 'U', 1)", "(1, 'b', 'U', 1)"]
+    nested = "(1, array(1, null), named_struct('x', 1, 'y', 'é'), {}, cast('NaN' as double), 'U', {})"
+    map_one, map_two = "map('a', 1, 'b', 2)", "map('b', 2, 'a', 1)"
+    nested_columns = "id, list, rec, props, ratio, op, seq"
+    named = {**SCD2, "start_at_column": "valid from", "end_at_column": "valid`to"}
+    resolve = {**SCD2, "on_conflict": "resolve"}
+    cols = {"columns_to_update": "cols"}
+    append = "on_schema_change='append_new_columns',"
+    grown = "select 2 as id, 'b' as v, 5 as extra, 'U' as op, 2 as seq"
+    shrunk = "select 1 as id, 'b' as v, 5 as more, 'U' as op, 2 as seq"
+    project.write(
+        {
+            "models/ignore1.sql": model("id, v, n, op, seq", ignore, ignore_null_updates=True, **FEED),
+            "models/ignore2.sql": model("id, v, n, op, seq", ignore, ignore_null_updates_column_list=["V"], **SCD2),
+            "models/sets2.sql": model("id, v, n, op, seq, cols", sets, **cols, **SCD2),
+            "models/truncate1.sql": model("id, v, op, seq", truncate, apply_as_truncates="op = 'T'", **FEED),
+            "models/track2.sql": model("id, v, n, op, seq", track, track_history_column_list=["v"], **SCD2),
+            "models/resolve_ab.sql": model("id, v, op, seq", [same_time[:1], same_time[1:]], **resolve),
+            "models/resolve_ba.sql": model("id, v, op, seq", [same_time[1:], same_time[:1]], **resolve),
+            "models/nested2.sql": model(
+                nested_columns, [[nested.format(map_one, 1), nested.format(map_two, 2)], [nested.format(map_two, 1)]], **SCD2
+            ),
+            "models/named2.sql": model("`i d`, `group`, `Ünï.x`, op, seq", [["(1, 'a', 'b', 'U', 1)"], ["(1, 'c', 'b', 'U', 2)"]],
+                                       unique_key="i d", **named),
+            "models/listed1.sql": model("id, v, n, op, seq", track, column_list=["id", "n"],
+                                        **{k: v for k, v in FEED.items() if k != "except_column_list"}),
+            "models/keys_only1.sql": model("id, op, seq", [["(1, 'U', 1)", "(2, 'U', 1)"], ["(1, 'D', 2)"]], **FEED),
+            "models/grown1.sql": model("id, v, op, seq", [["(1, 'a', 'U', 1)"], grown], config=append, **FEED),
+            "models/shrunk1.sql": model("id, v, n, op, seq", [["(1, 'a', 3, 'U', 1)"], shrunk], **FEED),
+            "models/py2.py": f"""
+                def model(dbt, spark):
+                    dbt.config(materialized="apply_changes", unique_key="id", meta={{"dbt_cdc": {SCD2!r}}})
+                    return spark.sql("select 1 as id, 'a' as v, 'U' as op, 10 as seq union all select 1, 'b', 'U', 5")
+            """,
+        }
+    )  # fmt: skip
+    for run in (0, 1):
+        project.dbt("run", "--vars", f"{{run: {run}}}")
+    project.dbt("run", "--vars", "{run: 2}", "--select", "ignore1", "ignore2", "truncate1")
+
+    def rows(table: str) -> list[tuple[Any, ...]]:
+        return project.rows(f"select * from {{schema}}.{table} order by 1")
+
+    assert rows("ignore1") == [(1, None, 30)]
+    assert project.rows("select * from {schema}.ignore2 order by __START_AT") == [
+        (1, "a", 10, 1, 2),
+        (1, "a", 20, 2, 3),
+        (1, None, 30, 4, None),
+    ]
+    assert project.rows("select * from {schema}.sets2 order by __START_AT") == [
+        (1, "a", 10, 1, 2),
+        (1, "a", None, 2, 3),
+        (1, None, None, 3, None),
+    ]
+    assert rows("truncate1") == [(2, "b"), (3, "d")]
+    assert project.rows("select * from {schema}.track2 order by __START_AT") == [
+        (1, "a", 2, 1, 3),
+        (1, "b", 4, 3, None),
+    ]
+    assert rows("resolve_ab") == rows("resolve_ba")
+    assert len(rows("resolve_ab")) == 1
+    assert project.rows(
+        "select id, list, rec.y, props['b'], isnan(ratio), __START_AT, __END_AT from {schema}.nested2"
+    ) == [(1, [1, None], "é", 2, True, 1, None)]
+    assert project.rows("select * from {schema}.named2 order by 4") == [
+        (1, "a", "b", 1, 2),
+        (1, "c", "b", 2, None),
+    ]
+    assert [name for name, _ in project.columns("named2")] == [
+        "i d",
+        "group",
+        "Ünï.x",
+        "valid from",
+        "valid`to",
+    ]
+    assert rows("listed1") == [(1, 4)]
+    assert rows("keys_only1") == [(2,)]
+    assert rows("grown1") == [(1, "a", None), (2, "b", 5)]
+    assert project.columns("grown1") == [("id", "int"), ("v", "string"), ("extra", "int")]
+    assert rows("shrunk1") == [(1, "b", None)]
+    assert project.columns("shrunk1") == [("id", "int"), ("v", "string"), ("n", "int")]
+    assert project.rows("select * from {schema}.py2 order by __START_AT") == [
+        (1, "b", 5, 10),
+        (1, "a", 10, None),
+    ]

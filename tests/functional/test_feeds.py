@@ -1,0 +1,361 @@
+"""What Debezium and AWS DMS deliver becomes events with the table's own types."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Row
+from tests.support.project import Project
+
+COLUMNS = {
+    "id": "int",
+    "customer name": "string",
+    "amount": "decimal(12,2)",
+    "big": "decimal(38,3)",
+    "free": "decimal(10,4)",
+    "born": "date",
+    "seen": "timestamp",
+    "local": "timestamp_ntz",
+    "zoned": "timestamp",
+    "photo": "binary",
+    "tags": "array<string>",
+    "active": "boolean",
+    "huge": "bigint",
+    "ratio": "double",
+}
+KINDS = {
+    "amount": {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}},
+    "big": {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "3"}},
+    "free": {"name": "io.debezium.data.VariableScaleDecimal"},
+    "born": {"name": "io.debezium.time.Date"},
+    "seen": {"name": "io.debezium.time.Timestamp"},
+    "local": {"name": "io.debezium.time.MicroTimestamp"},
+    "zoned": {"name": "io.debezium.time.ZonedTimestamp"},
+}
+# 123.45 in hundredths is 0x3039; the largest decimal(38) is 38 nines; -0.0001 in ten-thousandths is -1
+FULL = {
+    "id": 1,
+    "customer name": 'Zoë "Z" O\'Neil, ,',
+    "amount": "MDk=",
+    "big": "SztMqFqGxHoJiiI//////w==",
+    "free": {"scale": 4, "value": "/w=="},
+    "born": -1,
+    "seen": 1700000000123,
+    "local": 1700000000123456,
+    "zoned": "2023-11-14T22:13:20.5Z",
+    "photo": "AP8=",
+    "tags": ["a", "b,c"],
+    "active": True,
+    "huge": 9223372036854775807,
+    "ratio": 1.5,
+}
+FULL_ROW = (
+    1,
+    'Zoë "Z" O\'Neil, ,',
+    Decimal("123.45"),
+    Decimal("99999999999999999999999999999999999.999"),
+    Decimal("-0.0001"),
+    date(1969, 12, 31),
+    datetime(2023, 11, 14, 22, 13, 20, 123000),
+    datetime(2023, 11, 14, 22, 13, 20, 123456),
+    datetime(2023, 11, 14, 22, 13, 20, 500000),
+    bytearray(b"\x00\xff"),
+    ["a", "b,c"],
+    True,
+    9223372036854775807,
+    1.5,
+)
+POSTGRES = {"connector": "postgresql", "db": "shop", "table": "orders", "txId": 555, "snapshot": "false"}
+SEEN = datetime(2023, 11, 14, 22, 13, 20)
+
+
+def payload(op: str, lsn: int, before: Any = None, after: Any = None, source: Any = None) -> dict[str, Any]:
+    where = {**(source or POSTGRES), "lsn": lsn, "ts_ms": 1700000000000}
+    return {"before": before, "after": after, "source": where, "op": op, "ts_ms": 1700000009999, "transaction": None}
+
+
+def with_schema(body: dict[str, Any], kinds: dict[str, Any]) -> dict[str, Any]:
+    fields = [{"type": "int64", "optional": True, "field": name, **kinds.get(name, {})} for name in COLUMNS]
+    parts = [{"type": "struct", "fields": fields, "optional": True, "field": side} for side in ("before", "after")]
+    parts += [{"type": "struct", "fields": [], "field": "source"}, {"type": "string", "field": "op"}]
+    return {"schema": {"type": "struct", "fields": parts, "name": "shop.public.orders.Envelope"}, "payload": body}
+
+
+def store(project: Project, name: str, rows: Iterable[Any], schema: str) -> None:
+    frame = project.spark.createDataFrame(list(rows), schema)
+    frame.write.format(project.file_format).saveAsTable(f"{project.schema}.{name}")
+
+
+def texts(envelopes: Iterable[Any]) -> list[tuple[str | None]]:
+    return [(None if envelope is None else json.dumps(envelope),) for envelope in envelopes]
+
+
+def model(call: str) -> str:
+    # Delta takes a name with a space only with column mapping
+    properties = "tblproperties={'delta.columnMapping.mode': 'name'}"
+    return f"{{{{ config(materialized='table', {properties}) }}}}\nselect * from {{{{ dbt_cdc.{call} }}}}\n"
+
+
+def table(name: str) -> str:
+    return f"target.schema ~ '.{name}'"
+
+
+def test_json_envelopes_with_their_schema_part_are_decoded_by_it(project: Project) -> None:
+    envelopes = [
+        with_schema(payload("r", 90, after={"id": 7}), KINDS),
+        with_schema(payload("c", 100, after=FULL), KINDS),
+        with_schema(
+            payload("u", 1000, before={"id": 1}, after={**FULL, "photo": "X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="}),
+            KINDS,
+        ),
+        with_schema(payload("d", 1001, before={"id": 1, "customer name": "gone"}), KINDS),
+        None,
+        with_schema(payload("t", 1002), KINDS),
+        {"schema": None, "payload": payload("m", 1003)},
+    ]
+    store(project, "raw", texts(envelopes), "value string")
+    store(project, "raw_bytes", [(text and text.encode(),) for (text,) in texts(envelopes)], "message binary")
+    project.write(
+        {
+            "models/events.sql": model(f"from_debezium({table('raw')}, columns={COLUMNS})"),
+            "models/from_bytes.sql": model(f"from_debezium({table('raw_bytes')}, columns={COLUMNS}, value='message')"),
+        }
+    )
+    project.dbt("run")
+    nothing = (None,) * 13
+    set_columns = [name for name in COLUMNS if name != "photo"]
+    by_sequence = "select * from {schema}.events order by _sequence"
+    assert project.rows(by_sequence) == [
+        (7, *nothing, "r", SEEN, "00000000000000000090", None),
+        (*FULL_ROW, "i", SEEN, "00000000000000000100", None),
+        (*FULL_ROW[:9], None, *FULL_ROW[10:], "u", SEEN, "00000000000000001000", set_columns),
+        (1, "gone", *nothing[:-1], "d", SEEN, "00000000000000001001", None),
+        (None, *nothing, "t", SEEN, "00000000000000001002", None),
+    ]
+    assert project.columns("events") == [
+        *COLUMNS.items(),
+        ("_op", "string"),
+        ("_ts", "timestamp"),
+        ("_sequence", "string"),
+        ("_columns", "array<string>"),
+    ]
+    assert project.rows(by_sequence.replace("events", "from_bytes")) == project.rows(by_sequence)
+    assert project.columns("from_bytes") == project.columns("events")
+
+
+def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(project: Project) -> None:
+    columns = {
+        "id": "int",
+        "exact": "decimal(10,2)",
+        "said": "decimal(10,2)",
+        "at": "timestamp",
+        "day": "date",
+        "h": "binary",
+    }
+    columns |= {"nano": "timestamp", "old": "timestamp_ntz", "tiny": "decimal(4,0)"}
+    after = {"id": 1, "exact": "/w==", "said": "1234", "at": "2023-11-14T22:13:20Z", "day": 19675, "h": "00FF"}
+    after |= {"nano": 1700000000123456789, "old": -1, "tiny": "gA=="}
+    encodings = {"exact": "base64", "said": "text", "h": "hex", "nano": "nanos", "old": "millis", "tiny": "base64"}
+    mysql = {"connector": "mysql", "file": "mysql-bin.000003", "pos": 154, "row": 2}
+    body = {**payload("u", 0, after=after, source=mysql), "before": None}
+    store(project, "raw", texts([body]), "value string")
+    store(project, "offsets", [(text, 12) for (text,) in texts([body])], "value string, `offset` bigint")
+    project.write(
+        {
+            "models/events.sql": model(f"from_debezium({table('raw')}, columns={columns}, encodings={encodings})"),
+            "models/by_offset.sql": model(
+                f"from_debezium({table('offsets')}, columns={{'id': 'int'}}, sequence='`offset`')"
+            ),
+        }
+    )
+    project.dbt("run")
+    assert project.rows("select * from {schema}.events") == [
+        (
+            1,
+            Decimal("-0.01"),
+            Decimal("1234.00"),
+            SEEN,
+            date(2023, 11, 14),
+            bytearray(b"\x00\xff"),
+            datetime(2023, 11, 14, 22, 13, 20, 123456),
+            datetime(1969, 12, 31, 23, 59, 59, 999000),
+            Decimal("-128"),
+            "u",
+            SEEN,
+            "mysql-bin.000003/00000000000000000154/00000000000000000002",
+            None,
+        )
+    ]
+    assert project.rows("select * from {schema}.by_offset") == [(1, "u", SEEN, 12, None)]
+    assert project.columns("by_offset")[3] == ("_sequence", "bigint")
+
+
+def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Project) -> None:
+    row = "struct<id: int, amount: decimal(10,2), at: bigint>"
+    origin = "struct<connector: string, lsn: bigint, ts_ms: bigint>"
+    flat = f"before {row}, after {row}, op string, source {origin}, ts_ms bigint"
+    nested = f"value struct<before: {row}, after: {row}, op: string, source: {origin}, ts_ms: bigint>"
+    source = Row(connector="postgresql", lsn=5, ts_ms=1700000000000)
+    kept = Row(id=1, amount=Decimal("1.50"), at=1700000000000)
+    events = [
+        Row(before=None, after=kept, op="c", source=source, ts_ms=1),
+        Row(before=kept, after=None, op="d", source=Row(connector="postgresql", lsn=6, ts_ms=1700000000000), ts_ms=1),
+    ]
+    store(project, "flat", events, flat)
+    store(project, "nested", [*[(event,) for event in events], (None,)], nested)
+    columns = {"id": "bigint", "amount": "string", "at": "timestamp"}
+    project.write(
+        {
+            "models/as_they_are.sql": model(f"from_debezium({table('flat')})"),
+            "models/asked_for.sql": model(
+                f"from_debezium({table('nested')}, columns={columns}, encodings={{'at': 'millis'}})"
+            ),
+        }
+    )
+    project.dbt("run")
+    low, high = "00000000000000000005", "00000000000000000006"
+    assert project.rows("select * from {schema}.as_they_are order by _sequence") == [
+        (1, Decimal("1.50"), 1700000000000, "i", SEEN, low, None),
+        (1, Decimal("1.50"), 1700000000000, "d", SEEN, high, None),
+    ]
+    assert project.columns("as_they_are")[:3] == [("id", "int"), ("amount", "decimal(10,2)"), ("at", "bigint")]
+    assert project.rows("select * from {schema}.asked_for order by _sequence") == [
+        (1, "1.50", SEEN, "i", SEEN, low, None),
+        (1, "1.50", SEEN, "d", SEEN, high, None),
+    ]
+    assert project.columns("asked_for")[:3] == [("id", "bigint"), ("amount", "string"), ("at", "timestamp")]
+
+
+def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(project: Project) -> None:
+    store(project, "decimals", texts([payload("c", 1, after={"amount": "1234"})]), "value string")
+    store(project, "times", texts([payload("c", 1, after={"at": 1700000000000})]), "value string")
+    store(project, "flattened", texts([{"id": 1, "__op": "c"}]), "value string")
+    store(project, "broken", [('{"op": "c", "after": {"id": ',)], "value string")
+    project.write(
+        {
+            "models/decimals_read.sql": model(
+                f"from_debezium({table('decimals')}, columns={{'amount': 'decimal(8,2)'}})"
+            ),
+            "models/times_read.sql": model(f"from_debezium({table('times')}, columns={{'at': 'timestamp'}})"),
+            "models/flattened_read.sql": model(f"from_debezium({table('flattened')}, columns={{'id': 'int'}})"),
+            "models/broken_read.sql": model(f"from_debezium({table('broken')}, columns={{'id': 'int'}})"),
+            "models/untyped.sql": model(f"from_debezium({table('times')})"),
+            "models/misspelt.sql": model(
+                f"from_debezium({table('times')}, columns={{'amount': 'decimal(8,2)', 'id': 'int'}}, "
+                "encodings={'amuont': 'text', 'amount': 'bas64', 'id': 'text'})"
+            ),
+            "models/no_value.sql": model(f"from_debezium({table('times')}, columns={{'id': 'int'}}, value='valeu')"),
+        }
+    )
+    message = project.error("run")
+    for told in [
+        "from_debezium can't tell how column amount (decimal(8,2)) is written, the envelope has no schema part for it. "
+        "Expected: encodings={'amount': one of base64, text}",
+        "can't tell how column at (timestamp) is written",
+        "flattened has a row that is no Debezium envelope",
+        "broken has a row that is no Debezium envelope",
+        "JSON has no types, got no `columns`",
+        "unknown column in encodings 'amuont', did you mean 'amount'?",
+        "unknown encoding 'bas64', did you mean 'base64'?",
+        "column 'id' of type int takes no encoding, got 'text'",
+        "unknown column in value 'valeu', did you mean 'value'?",
+    ]:
+        assert told in message, message
+    assert project.tables() == {"decimals", "times", "flattened", "broken"}
+
+
+def test_rows_of_dms_in_csv_become_events_and_a_full_load_reads_as_r(project: Project, tmp_path: Path) -> None:
+    full, changes = tmp_path / "LOAD00000001.csv", tmp_path / "20231114-221320000.csv"
+    full.write_text('1,"Doe, Jane",10.50,2023-11-14 00:00:00.000000\n2,Bob,,2023-11-14 00:00:00.000000\n')
+    changes.write_text(
+        "U,1,Jane,11.00,2023-11-14 22:13:20.000001\n"
+        "I,3,Ann,1,2023-11-14 22:13:20.000002\n"
+        "D,2,Bob,,2023-11-14 22:13:20.000003\n"
+    )
+    names = ["id", "name", "amount", "changed"]
+    project.write(
+        {
+            "models/full_load.sql": csv_model(full, names),
+            "models/change_rows.sql": csv_model(changes, ["Op", *names]),
+            "models/events.sql": """
+                {{ config(materialized='table') }}
+                {% set columns = {'id': 'int', 'name': 'string', 'amount': 'decimal(8,2)'} %}
+                select * from {{ dbt_cdc.from_dms(ref('full_load'), columns=columns, timestamp='changed') }}
+                union all
+                select * from {{ dbt_cdc.from_dms('change_rows', columns=columns, timestamp='changed') }}
+            """,
+            "models/all_columns.sql": model("from_dms('change_rows', timestamp='changed', sequence='id')"),
+            "models/unordered.sql": model("from_dms('change_rows')"),
+            "models/misnamed.sql": model("from_dms('change_rows', columns={'nam': 'string'}, timestamp='chagned')"),
+        }
+    )
+    message = project.error("run")
+    assert "from_dms: rows with an operation need an order, got neither `timestamp` nor `sequence`" in message
+    assert "unknown column 'nam', did you mean 'name'?" in message
+    assert "unknown column in timestamp 'chagned', did you mean 'changed'?" in message
+    assert project.tables() == {"full_load", "change_rows", "events", "all_columns"}
+    midnight = datetime(2023, 11, 14)
+    assert project.rows("select * from {schema}.events order by _sequence, id") == [
+        (1, "Doe, Jane", Decimal("10.50"), "r", midnight, "2023-11-14 00:00:00.000000"),
+        (2, "Bob", None, "r", midnight, "2023-11-14 00:00:00.000000"),
+        (1, "Jane", Decimal("11.00"), "u", SEEN.replace(microsecond=1), "2023-11-14 22:13:20.000001"),
+        (3, "Ann", Decimal("1.00"), "i", SEEN.replace(microsecond=2), "2023-11-14 22:13:20.000002"),
+        (2, "Bob", None, "d", SEEN.replace(microsecond=3), "2023-11-14 22:13:20.000003"),
+    ]
+    assert project.columns("events") == [
+        ("id", "int"),
+        ("name", "string"),
+        ("amount", "decimal(8,2)"),
+        ("_op", "string"),
+        ("_ts", "timestamp"),
+        ("_sequence", "string"),
+    ]
+    assert project.columns("all_columns") == [(name, "string") for name in ("name", "amount", "_op")] + [
+        ("_ts", "timestamp"),
+        ("_sequence", "string"),
+    ]
+
+
+def csv_model(file: Path, names: list[str]) -> str:
+    columns = ", ".join(f"_c{i} as {name}" for i, name in enumerate(names))
+    return f"{{{{ config(materialized='table') }}}}\nselect {columns} from csv.`{file}`\n"
+
+
+def test_dms_rows_with_another_operation_fail(project: Project) -> None:
+    store(project, "changes", [("X", 1, 1)], "Op string, id int, seq bigint")
+    project.write({"models/events.sql": model(f"from_dms({table('changes')}, sequence='seq')")})
+    assert "changes has a row with another operation than I, U, D in Op" in project.error("run")
+    assert project.tables() == {"changes"}
+    project.sql("delete from {schema}.changes")
+    store(project, "numbered", [("U", 1, 9), (None, 2, None)], "Op string, id int, seq bigint")
+    project.write({"models/events.sql": model(f"from_dms({table('numbered')}, sequence='seq')")})
+    project.dbt("run")
+    assert project.rows("select id, _op, _ts, _sequence from {schema}.events order by id") == [
+        (1, "u", None, "0" * 37 + "9"),
+        (2, "r", None, ""),
+    ]
+
+
+def test_a_timestamp_is_utc_in_any_session_time_zone(project: Project) -> None:
+    body = payload("c", 1, after={"at": 1700000000000, "wall": 1700000000000})
+    columns = {"at": "timestamp", "wall": "timestamp_ntz"}
+    encodings = {"at": "millis", "wall": "millis"}
+    store(project, "raw", texts([body]), "value string")
+    project.write(
+        {"models/events.sql": model(f"from_debezium({table('raw')}, columns={columns}, encodings={encodings})")}
+    )
+    zone = project.spark.conf.get("spark.sql.session.timeZone")
+    try:
+        project.spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+        project.dbt("run")
+    finally:
+        project.spark.conf.set("spark.sql.session.timeZone", zone)
+    seconds = int(datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc).timestamp())
+    assert project.rows("select unix_seconds(at), wall, unix_seconds(_ts) from {schema}.events") == [
+        (seconds, SEEN, seconds)
+    ]

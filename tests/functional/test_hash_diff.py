@@ -1,0 +1,126 @@
+"""hash_diff: every row of the operation table, over several loads of one model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.project import Project
+
+YAML = """
+    models:
+      - name: t
+        config:
+          unique_key: [id]
+          meta: {dbt_cdc: {effective_date: "{{ var('day') }}", extract_type: "{{ var('extract', 'full') }}"}}
+"""
+MODEL = """
+    def model(dbt, spark):
+        dbt.config(materialized="hash_diff")
+        return spark.table("{schema}.incoming")
+"""
+
+
+def prepare(project: Project, yaml: str = YAML) -> None:
+    project.write({"models/t.py": MODEL.replace("{schema}", project.schema), "models/t.yml": yaml})
+
+
+def load(project: Project, day: str, values: str, extract: str = "full") -> Any:
+    """Make `incoming` from a VALUES list, run the model, give what it reported."""
+    rows = f"select col1, col2 from values {values}" if values else "select null as col1, null as col2 where false"
+    table = f"create or replace table {{schema}}.incoming using {project.file_format}"
+    project.sql(f"{table} as select cast(col1 as int) as id, cast(col2 as string) as v from ({rows})")
+    project.dbt("run", "--vars", f"{{day: '{day}', extract: {extract}}}")
+    return project.run_results()["t"]["adapter_response"]
+
+
+def current(project: Project) -> list[tuple[Any, ...]]:
+    return project.rows("select id, v, operation, cast(eff_start_date as string) from {schema}.t order by id")
+
+
+def history(project: Project, day: str) -> list[tuple[Any, ...]]:
+    return project.rows(
+        f"select id, v, operation from {{schema}}.t__history where eff_start_date = date'{day}' order by id"
+    )
+
+
+def test_full_loads_tell_inserted_updated_deleted_and_unchanged_rows_apart(project: Project) -> None:
+    prepare(project)
+    first = load(project, "2020-01-01", "(1, 'a'), (2, 'b'), (3, null)")
+    assert first["operations"] == {"I": 3, "U": 0, "D": 0, "X": 0, "N": 0}
+    assert first["rows_affected"] == 3
+    assert current(project) == [
+        (1, "a", "I", "2020-01-01"),
+        (2, "b", "I", "2020-01-01"),
+        (3, None, "I", "2020-01-01"),
+    ]
+    assert history(project, "2020-01-01") == [(1, "a", "I"), (2, "b", "I"), (3, None, "I")]
+    columns = [
+        ("keyhash", "string"),
+        ("nonkeyhash", "string"),
+        ("id", "int"),
+        ("v", "string"),
+        ("operation", "string"),
+        ("eff_start_date", "date"),
+    ]
+    assert project.columns("t") == columns
+    assert project.columns("t__history") == columns
+    assert project.tables() == {"incoming", "t", "t__base", "t__history"}
+
+    second = load(project, "2020-01-02", "(1, 'a'), (2, 'B'), (4, 'd')")
+    assert second["operations"] == {"I": 1, "U": 1, "D": 1, "X": 0, "N": 1}
+    assert current(project) == [
+        (1, "a", "N", "2020-01-01"),
+        (2, "B", "U", "2020-01-02"),
+        (4, "d", "I", "2020-01-02"),
+    ]
+    assert history(project, "2020-01-02") == [(2, "B", "U"), (3, None, "D"), (4, "d", "I")]
+
+    third = load(project, "2020-01-03", "(1, 'a'), (2, 'b'), (3, null), (4, 'd')")
+    assert third["operations"] == {"I": 1, "U": 1, "D": 0, "X": 0, "N": 2}
+    assert current(project) == [
+        (1, "a", "N", "2020-01-01"),
+        (2, "b", "U", "2020-01-03"),
+        (3, None, "I", "2020-01-03"),
+        (4, "d", "N", "2020-01-02"),
+    ]
+    nothing = load(project, "2020-01-04", "(1, 'a'), (2, 'b'), (3, null), (4, 'd')")
+    assert nothing["operations"] == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 4}
+    assert nothing["rows_affected"] == 0
+    assert {row[2] for row in current(project)} == {"N"}
+    assert history(project, "2020-01-04") == []
+
+    gone = load(project, "2020-01-05", "")
+    assert gone["operations"] == {"I": 0, "U": 0, "D": 4, "X": 0, "N": 0}
+    assert current(project) == []
+    assert history(project, "2020-01-05") == [(1, "a", "D"), (2, "b", "D"), (3, None, "D"), (4, "d", "D")]
+    back = load(project, "2020-01-06", "(1, 'a')")
+    assert back["operations"] == {"I": 1, "U": 0, "D": 0, "X": 0, "N": 0}
+    assert current(project) == [(1, "a", "I", "2020-01-06")]
+    assert len(project.rows("select * from {schema}.t__history")) == 3 + 3 + 2 + 0 + 4 + 1
+
+
+def test_deltas_leave_what_they_do_not_supply_and_read_it_as_x(project: Project) -> None:
+    prepare(project)
+    load(project, "2020-01-01", "(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')", "delta")
+    second = load(project, "2020-01-02", "(1, 'a'), (2, 'B'), (5, 'e')", "delta")
+    assert second["operations"] == {"I": 1, "U": 1, "D": 0, "X": 2, "N": 1}
+    assert current(project) == [
+        (1, "a", "N", "2020-01-01"),
+        (2, "B", "U", "2020-01-02"),
+        (3, "c", "X", "2020-01-01"),
+        (4, "d", "X", "2020-01-01"),
+        (5, "e", "I", "2020-01-02"),
+    ]
+    assert history(project, "2020-01-02") == [(2, "B", "U"), (5, "e", "I")]
+    empty = load(project, "2020-01-03", "", "delta")
+    assert empty["operations"] == {"I": 0, "U": 0, "D": 0, "X": 5, "N": 0}
+    assert {row[2] for row in current(project)} == {"X"}
+    full = load(project, "2020-01-04", "(1, 'a'), (3, 'c')")
+    assert full["operations"] == {"I": 0, "U": 0, "D": 3, "X": 0, "N": 2}
+    returned = load(project, "2020-01-05", "(2, 'B')", "delta")
+    assert returned["operations"] == {"I": 1, "U": 0, "D": 0, "X": 2, "N": 0}
+    assert current(project) == [
+        (1, "a", "X", "2020-01-01"),
+        (2, "B", "I", "2020-01-05"),
+        (3, "c", "X", "2020-01-01"),
+    ]

@@ -1,0 +1,129 @@
+"""The shipped models and the command write what the functions give."""
+
+from __future__ import annotations
+
+import csv
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dbt_cdc import synthetic
+from dbt_cdc.synthetic.__main__ import main
+from tests.support.project import Project
+from tests.support.spark import ROOT
+
+SIZES: dict[str, Any] = {
+    "no_init_recs": 20,
+    "no_incr_recs": 25,
+    "no_keys": 2,
+    "no_nonkeys": 3,
+    "pct_del": 0.2,
+    "pct_upd": 0.1,
+    "pct_unchanged": 0.7,
+}
+COMMAND = ["20", "25", "2", "3", "0.2", "0.1", "0.7"]
+NAMES = ["keycol1", "keycol2", "nonkeycol1", "nonkeycol2", "nonkeycol3"]
+DIFFERENCE = """
+    select coalesce(sum(int(a.keycol1 is null)), 0), coalesce(sum(int(b.keycol1 is null)), 0),
+           sum(int(a.nonkeycol1 <> b.nonkeycol1)), sum(int(a.nonkeycol1 = b.nonkeycol1))
+    from {before} a full join {after} b on a.keycol1 = b.keycol1 and a.keycol2 = b.keycol2
+"""
+
+
+def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project) -> None:
+    project.dbt("run")
+    assert project.tables() == set()
+    enabled = {"dbt_cdc": {"+enabled": True}}
+    project.configure(models=enabled, vars={"dbt_cdc": {"synthetic": SIZES}})
+    project.dbt("run")
+    assert project.tables() == {"synthetic_initial", "synthetic_incremental"}
+    assert project.columns("synthetic_incremental") == [(n, "string") for n in NAMES[:2]] + [
+        (n, "double") for n in NAMES[2:]
+    ]
+    tables = {"before": "{schema}.synthetic_initial", "after": "{schema}.synthetic_incremental"}
+    assert project.rows(DIFFERENCE.format(**tables)) == [(9, 4, 2, 14)]
+    project.dbt("run", "--vars", str({"dbt_cdc": {"synthetic": {**SIZES, "types": ["int"], "seed": 9}}}))
+    assert [kind for _, kind in project.columns("synthetic_initial")] == ["string"] * 2 + ["int"] * 3
+
+
+def test_shipped_models_name_every_fault_of_the_var_and_leave_the_schema_empty(project: Project) -> None:
+    wrong = {"no_init_rec": 20, "no_keys": 1}
+    project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
+    message = project.error("run", "--select", "synthetic_initial")
+    assert "unknown option 'no_init_rec', did you mean 'no_init_recs'?" in message
+    assert "option 'no_init_recs' is required" in message
+    assert "option 'no_nonkeys' is required" in message
+    project.configure(models={"dbt_cdc": {"+enabled": True}})
+    assert "the var dbt_cdc needs a mapping `synthetic`, got None" in project.error("run")
+    assert project.tables() == set()
+
+
+def files(folder: Path) -> list[list[str]]:
+    return [row for part in sorted(folder.glob("*.csv")) for row in csv.reader(part.open())]
+
+
+def test_the_command_writes_csv_folders_without_header_and_replaces_what_was_there(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, later = tmp_path / "day1", tmp_path / "day2"
+    for _ in range(2):
+        assert main([*COMMAND, str(first), str(later)]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"{first}: 20 rows",
+        f"{later}: 25 rows: 9 new, 2 updated, 14 unchanged (4 deleted)",
+    ]
+    expected = synthetic.initial(spark, no_init_recs=20, no_keys=2, no_nonkeys=3).collect()
+    assert sorted(files(first)) == sorted([*row[:2], *map(java_text, row[2:])] for row in expected)
+    assert len(files(later)) == 25
+
+
+def java_text(number: float) -> str:
+    """The shortest text of a double as Java spells it: 1.2E-4 where Python says 0.00012."""
+    if number >= 1e-3:
+        return repr(number)
+    shortest = next(t for n in range(1, 18) if float(t := f"{number:.{n}e}") == number)
+    digits, _, exponent = shortest.partition("e")
+    return f"{digits}E{int(exponent)}"
+
+
+def test_the_command_writes_headers_other_formats_and_later_loads(
+    spark: SparkSession, tmp_path: Path, table_format: str, project: Project
+) -> None:
+    first, later = tmp_path / "day1", tmp_path / "day3"
+    assert main([*COMMAND, str(first), str(later), "--header", "--load", "2", "--seed", "5"]) == 0
+    part = next(later.glob("*.csv"))
+    assert part.read_text().splitlines()[0] == ",".join(NAMES)
+    assert main([*COMMAND, str(first), str(later), "--format", "parquet", "--type", "int", "--type", "date"]) == 0
+    assert [kind for _, kind in spark.read.parquet(str(later)).dtypes] == ["string", "string", "int", "date", "int"]
+    tables = [f"{project.schema}.{name}" for name in ("day1", "day2")]
+    for _ in range(2):
+        assert main([*COMMAND, *tables, "--format", table_format]) == 0
+    assert project.rows(DIFFERENCE.format(before=tables[0], after=tables[1])) == [(9, 4, 2, 14)]
+
+
+def test_the_command_refuses_what_does_not_fit_before_anything_is_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, later = str(tmp_path / "day1"), str(tmp_path / "day2")
+    assert main(["20", "25", "2", "3", "0.2", "0.1", "0.8", first, later]) == 2
+    assert main(["20", "25", "2", "3", "0.2", "0.1", "0.7", first, first]) == 2
+    problems = capsys.readouterr().err
+    assert "pct_del + pct_upd + pct_unchanged must be exactly 1, got 0.2 + 0.1 + 0.8 = 1.1" in problems
+    assert "initial_output and incremental_output must differ" in problems
+    with pytest.raises(SystemExit):
+        main([*COMMAND, first, later, "--format", "xls"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dbt_cdc.synthetic", *COMMAND[:-1], "0.9", "day1", "day2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("dbt_cdc.synthetic: incremental can't run, nothing was written:\n  - pct_del + ")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,153 @@
+"""The rule of apply_changes as a property: the result depends only on the set of events, never on runs or order.
+
+Hypothesis draws event sets; all of them go into one feed, each twice: sorted in the first run, and shuffled over three
+runs. Every model then reads that feed, and an oracle in plain Python says what each table must hold.
+
+    DBT_CDC_EVENT_SETS=3000 pytest tests/property/test_apply_any_order.py      (default 150; sets are new on each such run)
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.property.scd_oracle import Event, Rules, scd1, scd2
+from tests.support.project import Project
+
+SETS = int(os.environ.get("DBT_CDC_EVENT_SETS", "150"))
+WIDTH = 3
+RUNS = 3
+
+values = st.tuples(
+    st.sampled_from([None, 1, 2]), st.sampled_from([None, "", "x", "null"]), st.sampled_from([None, 0.0, 1.5])
+)
+column_sets = st.one_of(st.none(), st.frozensets(st.integers(0, WIDTH - 1)))
+upserts = st.builds(Event, st.just(()), st.integers(1, 25), st.just("upsert"), values, column_sets)
+deletes = st.builds(Event, st.just(()), st.integers(1, 25), st.just("delete"))
+event_sets = st.lists(
+    st.tuples(st.sampled_from(["p", "q"]), st.one_of(upserts, upserts, deletes)), min_size=1, max_size=60
+)
+
+#: model: (options, rules, whether events set only some columns)
+MODELS: dict[str, tuple[dict[str, Any], Rules, bool]] = {
+    "scd1": ({}, Rules(WIDTH), False),
+    "scd2": ({"stored_as_scd_type": 2}, Rules(WIDTH), False),
+    "scd2_tracked": (
+        {"stored_as_scd_type": 2, "track_history_column_list": ["a"]},
+        Rules(WIDTH, tracked=[0]),
+        False,
+    ),
+    "scd1_ignore": ({"ignore_null_updates": True}, Rules(WIDTH, ignore_null=range(WIDTH)), False),
+    "scd2_ignore": (
+        {"stored_as_scd_type": 2, "ignore_null_updates_except_column_list": ["b"]},
+        Rules(WIDTH, ignore_null=[0, 2]),
+        False,
+    ),
+    "scd2_partial": (
+        {"stored_as_scd_type": 2, "columns_to_update": "cols", "track_history_except_column_list": ["c"]},
+        Rules(WIDTH, tracked=[0, 1]),
+        True,
+    ),
+    "scd1_truncate": ({"apply_as_truncates": "op = 't'"}, Rules(WIDTH), False),
+}
+
+
+def draw_sets() -> list[list[Event]]:
+    """Event sets without contradictions: of two contents of one key and sequence the first drawn stays."""
+    drawn: list[list[Event]] = []
+
+    @settings(
+        max_examples=SETS,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        derandomize="DBT_CDC_EVENT_SETS" not in os.environ,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(event_sets)
+    def collect(event_set: list[tuple[str, Event]]) -> None:
+        contents: dict[tuple[str, int], Event] = {}
+        number = len(drawn)
+        events = []
+        for part, event in event_set:
+            if event.kind == "upsert":
+                event = contents.setdefault((part, event.sequence), event)
+            events.append(replace(event, key=(number, part)))
+        drawn.append(events)
+
+    collect()
+    return drawn
+
+
+def feed_rows(sets: list[list[Event]]) -> list[tuple[Any, ...]]:
+    """Rows of the feed: each set sorted in run 0, and shuffled over the runs, the last of which repeats some."""
+    chance = random.Random(SETS)
+    rows = []
+    for events in sets:
+        for event in sorted(events, key=lambda e: e.sequence):
+            rows.append(feed_row("sorted", event, 0))
+        for event in chance.sample(events, len(events)):
+            rows.append(feed_row("shuffled", event, chance.randrange(RUNS)))
+        rows.append(feed_row("shuffled", chance.choice(events), RUNS - 1))
+    return rows
+
+
+def feed_row(order: str, event: Event, run: int) -> tuple[Any, ...]:
+    columns = None if event.sets is None else ["abc"[i] for i in sorted(event.sets)]
+    data = event.values or (None,) * WIDTH
+    return (order, *event.key, event.kind[0], event.sequence, *data, columns, run)
+
+
+def model(options: dict[str, Any]) -> str:
+    meta = {
+        "sequence_by": "seq",
+        "apply_as_deletes": "op = 'd'",
+        "except_column_list": ["op", "seq", "cols"],
+        **options,
+    }
+    truncates = "true" if "apply_as_truncates" in options else "op <> 't'"
+    return (
+        "{{ config(materialized='apply_changes', unique_key=['ord', 'number', 'part'], meta={'dbt_cdc': "
+        + repr(meta)
+        + "}) }}\n"
+        "select * except (run) from {{ target.schema }}.feed where run = {{ var('run') }} and " + truncates
+    )
+
+
+def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
+    sets = draw_sets()
+    rows = feed_rows(sets)
+    rows.append((None, None, None, "t", 7, None, None, None, None, 1))
+    rows.append((None, None, None, "t", 4, None, None, None, None, 2))
+    schema = "ord string, number int, part string, op string, seq int, a int, b string, c double, cols array<string>, run int"
+    frame = project.spark.createDataFrame(rows, schema).coalesce(1)
+    frame.writeTo(f"{project.schema}.feed").using(project.file_format).create()
+    project.write({f"models/{name}.sql": model(options) for name, (options, _, _) in MODELS.items()})
+
+    for run in range(RUNS):
+        project.dbt("run", "--vars", f"{{run: {run}}}")
+    check(project, sets)
+    project.dbt("run", "--vars", "{run: 1}")  # any batch again
+    check(project, sets)
+
+
+def check(project: Project, sets: list[list[Event]]) -> None:
+    for name, (options, rules, partial) in MODELS.items():
+        events = [event if partial else replace(event, sets=None) for one in sets for event in one]
+        if "apply_as_truncates" in options:
+            events.append(Event((), 7, "truncate"))
+        if options.get("stored_as_scd_type") == 2:
+            expected = [(*v.key, *v.values, v.start, v.end) for v in scd2(events, rules)]
+        else:
+            expected = scd1(events, rules)
+        for order in ("sorted", "shuffled"):
+            got = project.rows(f"select * except (ord) from {{schema}}.{name} where ord = '{order}'")
+            wrong = {row[0] for row in set(got) ^ set(expected)}
+            smallest = min(wrong, key=lambda number: len(sets[number]), default=None)
+            assert smallest is None, f"{name}, {order}, set {smallest}: {sets[smallest]}"
+            assert len(got) == len(expected)

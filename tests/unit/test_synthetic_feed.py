@@ -1,0 +1,114 @@
+"""A change feed is well formed, as disorderly as asked, and its truth is what plain Python makes of its events."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import pytest
+from pyspark.sql import Row, SparkSession
+
+from dbt_cdc.synthetic import Columns, Disorder, SyntheticError, change_feed
+
+SIZES: dict[str, Any] = {"no_recs": 40, "no_events": 600, "no_keys": 2, "no_nonkeys": 3, "batches": 5}
+MESSY = Disorder(late="0.05", duplicates=0.1, out_of_order=0.2, deletes=0.2)
+
+
+def by_key(events: list[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Events of each key by sequence; an event that was delivered twice counts once."""
+    grouped: dict[tuple[str, str], dict[int, Row]] = defaultdict(dict)
+    for event in events:
+        grouped[(event.keycol1, event.keycol2)][event.sequence] = event
+    return {key: [found[sequence] for sequence in sorted(found)] for key, found in grouped.items()}
+
+
+@pytest.mark.parametrize("hot", [0, 2.5])
+@pytest.mark.parametrize("seed", [0, 7])
+def test_the_truth_is_what_the_events_leave_behind(spark: SparkSession, hot: float, seed: int) -> None:
+    disorder = Disorder(late=0.05, duplicates=0.1, out_of_order=0.2, deletes=0.2, hot=hot)
+    columns = Columns(types=("int", "string", "boolean"), null_share=0.3)
+    feed = change_feed(spark, **SIZES, seed=seed, disorder=disorder, columns=columns)
+    grouped = by_key(feed.events.collect())
+    state, history = set(), set()
+    for key, events in grouped.items():
+        assert events[0].op == "I"
+        for event, following in zip(events, [*events[1:], None], strict=True):
+            assert following is None or (event.op == "D") == (following.op == "I")
+            values = (*key, event.nonkeycol1, event.nonkeycol2, event.nonkeycol3)
+            if event.op == "D":
+                assert values[2:] == (None, None, None)
+                continue
+            history.add((*values, event.sequence, following.sequence if following else None))
+            if following is None:
+                state.add(values)
+    assert {tuple(row) for row in feed.state.collect()} == state
+    assert {tuple(row) for row in feed.history.collect()} == history
+    assert 0 < len(state) < len(grouped) <= 40
+    if hot:
+        assert max(map(len, grouped.values())) > 5 * 600 / 40
+    else:
+        assert {len(events) for events in grouped.values()} == {15}
+
+
+def test_columns_have_the_documented_names_and_types(spark: SparkSession) -> None:
+    feed = change_feed(spark, no_recs=3, no_events=9, no_keys=1, no_nonkeys=1)
+    row = [("keycol1", "string"), ("nonkeycol1", "double")]
+    meta = [("op", "string"), ("sequence", "bigint"), ("batch", "int"), ("arrival", "bigint")]
+    assert feed.events.dtypes == meta + row
+    assert feed.state.dtypes == row
+    assert feed.history.dtypes == [*row, ("start_at", "bigint"), ("end_at", "bigint")]
+
+
+def test_as_many_events_are_late_and_twice_as_asked_and_the_rest_is_in_order(spark: SparkSession) -> None:
+    events = change_feed(spark, **SIZES, disorder=MESSY).events.collect()
+    width = 2**50 // 5
+    assert len(events) == 660
+    delivered = Counter((event.keycol1, event.sequence) for event in events)
+    assert Counter(delivered.values()) == {1: 540, 2: 60}
+    first: dict[tuple[str, int], Row] = {}
+    for event in sorted(events, key=lambda e: e.arrival):
+        first.setdefault((event.keycol1, event.sequence), event)
+    on_time = sum(event.arrival == event.sequence for event in events)
+    # of 600 first deliveries 30 are late; of the others, 120 less those that are late anyway are out of order
+    assert 600 - 30 - 120 <= on_time <= 600 - 120
+    assert {event.batch for event in events} == {1, 2, 3, 4, 5}
+    assert all(event.batch == min(5, 1 + (event.arrival - 1) // width) for event in events)
+    assert any(event.batch > 1 + (event.sequence - 1) // width for event in first.values())
+
+
+def test_an_orderly_feed_arrives_as_it_happened(spark: SparkSession) -> None:
+    events = change_feed(spark, **SIZES, disorder=Disorder(deletes=0)).events.collect()
+    assert len(events) == 600
+    assert all(event.arrival == event.sequence for event in events)
+    assert {event.op for event in events} == {"I", "U"}
+
+
+def test_the_same_feed_for_the_same_seed_only(spark: SparkSession) -> None:
+    one, two, other = (
+        {tuple(e) for e in change_feed(spark, **SIZES, seed=s, disorder=MESSY).events.collect()} for s in (1, 1, 2)
+    )
+    assert one == two
+    assert not one & other
+
+
+def test_arguments_that_do_not_fit_are_refused_all_at_once() -> None:
+    no_session: Any = None
+    with pytest.raises(SyntheticError) as error:
+        change_feed(
+            no_session,
+            no_recs=0,
+            no_events=5,
+            no_nonkeys=0,
+            batches=0,
+            disorder=Disorder(late=2, duplicates=-1, out_of_order="x", deletes=0.3, hot=11),
+        )
+    assert [line.split()[1] for line in str(error.value).splitlines()[1:]] == [
+        "no_recs",
+        "batches",
+        "late",
+        "duplicates",
+        "out_of_order",
+        "deletes",
+        "hot",
+        "no_nonkeys",
+    ]

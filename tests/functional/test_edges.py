@@ -331,9 +331,8 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     ]
 
     edge = f"{{source: {schema}.orders, destination: {schema}.%s}}"
-    assert "did you mean" in project.error(
-        "run-operation", "reset_watermarks", "--vars", "{run: 0}", "--args", edge % "python_row"
-    )
+    project.error("run-operation", "reset_watermarks", "--vars", "{run: 0}", "--args", edge % "python_row")
+    assert f"unknown destination '{schema}.python_row', did you mean '{schema}.python_rows'?" in project.log()
     project.dbt("run-operation", "reset_watermarks", "--vars", "{run: 0}", "--args", edge % "python_rows")
     run(5)
     assert project.rows("select id, run from {schema}.python_rows order by id") == [

@@ -20,8 +20,8 @@
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
     {%- do dbt_cdc._check_reader(relation, by, column) -%}
+    {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
-        {%- do dbt_cdc._recorded_edges() -%}
         {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}

@@ -316,7 +316,7 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     assert edges(project) == moves
 
     project.sql(row % (6, 60, 3))
-    project.dbt("run-operation", "cdc_summary")
+    project.dbt("run-operation", "cdc_summary", "--vars", "{run: 0}")
     version = project.rows(
         "select watermark from {schema}.cdc_metadata where tracked_by = 'version' order by sequence desc limit 1"
     )[0][0]
@@ -331,8 +331,9 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     ]
 
     edge = f"{{source: {schema}.orders, destination: {schema}.%s}}"
-    assert "did you mean" in project.error("run-operation", "reset_watermarks", "--args", edge % "python_row")
-    project.dbt("run-operation", "reset_watermarks", "--args", edge % "python_rows")
+    project.error("run-operation", "reset_watermarks", "--vars", "{run: 0}", "--args", edge % "python_row")
+    assert f"unknown destination '{schema}.python_row', did you mean '{schema}.python_rows'?" in project.log()
+    project.dbt("run-operation", "reset_watermarks", "--vars", "{run: 0}", "--args", edge % "python_rows")
     run(5)
     assert project.rows("select id, run from {schema}.python_rows order by id") == [
         (1, 5),

@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 import yaml
+
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 

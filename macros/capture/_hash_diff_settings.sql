@@ -15,7 +15,7 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_settings(existing) -%}
+{%- macro _hash_diff_settings(foreign) -%}
     {%- set spec = dbt_cdc._hash_diff_options() -%}
     {%- do spec.update(dbt_cdc._common_options()) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
@@ -26,8 +26,8 @@
     {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
     {%- set keys = (keys + columns.key) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored, given.get('effective_date')) -%}
-    {%- if existing is not none and not existing.is_view and not should_full_refresh() -%}
-        {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
+    {%- if foreign is not none and not should_full_refresh() -%}
+        {%- do faults.append(foreign ~ " is a table that hash_diff did not make, its rows would be lost. "
             ~ "Give the model another name, or replace it with --full-refresh") -%}
     {%- endif -%}
     {%- if given.get('change_log') is not none and '_keep_change_log' not in context['dbt_cdc'] -%}

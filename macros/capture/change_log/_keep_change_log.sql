@@ -35,7 +35,7 @@
         'dbt_cdc.change_log': mode,
         'dbt_cdc.from': commits[-1].version,
         'dbt_cdc.key': table.key | join('\n') | lower,
-        'dbt_cdc.table_id': dbt_cdc._for_format('table_id', table.format)(table.relation) or 'none',
+        'dbt_cdc.from_micros': commits[-1].micros,
     } -%}
     {%- if modules.re.search('[ ,;{}()\\n\\t=.]', table.columns | map(attribute='name') | join('')) -%}
         {%- do properties.update(dbt_cdc._formats()[table.format].column_names) -%}

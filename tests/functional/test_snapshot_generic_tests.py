@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import yaml
+
 from tests.support.project import Project
 
 COLUMNS = "id, insert_process_id, update_process_id, dbt_valid_from, dbt_valid_to, effective_end_timestamp"

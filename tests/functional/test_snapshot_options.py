@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
+
 from tests.support.project import Project
 from tests.support.snapshots import SOURCES, snapshot, supply
 

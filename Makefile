@@ -4,13 +4,14 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.10 || echo python3)
 VENV := .venv
+HUDI := .venv-hudi
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q
 export TZ := UTC
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint lock test-delta test-iceberg test-servers test-hudi clean
+.PHONY: help setup demo demo-iceberg test lint lock test-delta test-iceberg test-servers test-hudi clean
 
 help:
 	@grep -E '^# make|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^# //; s/^([a-z-]+):.*## /make \1   /'
@@ -28,6 +29,9 @@ setup: $(VENV)/ready ## environment and jars, fetched once
 demo: setup ## the main job
 	$(BIN)/python integration_tests/demo.py
 
+demo-iceberg: setup ## the same on Apache Iceberg
+	$(BIN)/python integration_tests/demo.py --target iceberg
+
 test: lint test-delta test-iceberg test-servers test-hudi
 
 lint: setup ## ruff, mypy
@@ -35,11 +39,25 @@ lint: setup ## ruff, mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test-delta: setup ## unit, functional and property tests on Delta
-	$(PYTEST) tests --table-format delta
+# Two workers, each with a Spark of its own; a file's tests stay together
+test-delta: setup ## unit, functional, property and integration tests, and dbt's own snapshot tests, on Delta
+	$(PYTEST) tests --ignore tests/servers --ignore tests/hudi -n 2 --dist loadfile --table-format delta
 
-test-iceberg: setup ## functional and property tests on Iceberg
-	$(PYTEST) tests/functional tests/property --table-format iceberg
+test-iceberg: setup ## functional, property and integration tests on Iceberg
+	$(PYTEST) tests/functional tests/property tests/integration -n 2 --dist loadfile --table-format iceberg
+
+test-servers: setup ## one server that speaks thrift and Spark Connect
+	$(PYTEST) tests/servers --table-format delta
+	$(PYTEST) tests/servers --table-format iceberg
+
+test-hudi: $(HUDI)/ready ## Hudi, on pyspark 3.5
+	$(HUDI)/bin/python -m pytest -q tests/hudi --table-format hudi
+
+$(HUDI)/ready: requirements/hudi.txt pyproject.toml profiles.example.yml
+	$(PYTHON) -m venv $(HUDI)
+	$(HUDI)/bin/pip install --quiet --requirement requirements/hudi.txt
+	$(HUDI)/bin/pip install --quiet --no-deps --editable .
+	touch $@
 
 lock: setup ## compile requirements/*.in to pinned versions
 	$(BIN)/pip install --quiet uv

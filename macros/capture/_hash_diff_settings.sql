@@ -15,7 +15,7 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_settings(existing) -%}
+{%- macro _hash_diff_settings(foreign) -%}
     {%- set spec = dbt_cdc._hash_diff_options() -%}
     {%- do spec.update(dbt_cdc._common_options()) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
@@ -26,8 +26,8 @@
     {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
     {%- set keys = (keys + columns.key) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored, given.get('effective_date')) -%}
-    {%- if existing is not none and not existing.is_view and not should_full_refresh() -%}
-        {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
+    {%- if foreign is not none and not should_full_refresh() -%}
+        {%- do faults.append(foreign ~ " is a table that hash_diff did not make, its rows would be lost. "
             ~ "Give the model another name, or replace it with --full-refresh") -%}
     {%- endif -%}
     {%- if given.get('change_log') is not none and '_keep_change_log' not in context['dbt_cdc'] -%}
@@ -35,6 +35,7 @@
     {%- endif -%}
     {%- set options = dbt_cdc._check_options(spec, faults) -%}
     {%- set format = config.get('file_format', 'delta') -%}
+    {%- set properties = dict(dbt_cdc._for_format('hash_diff_properties', format)(), **(config.get('tblproperties') or {})) -%}
     {%- do return({
         'node': model.unique_id,
         'format': format,
@@ -57,7 +58,7 @@
         'types': columns.types,
         'comments': columns.comments,
         'full_refresh': should_full_refresh(),
-        'table_properties': dbt_cdc._for_format('hash_diff_properties', format)(),
+        'table_properties': properties,
         'column_name_properties': dbt_cdc._formats()[format].column_names,
     }) -%}
 {%- endmacro -%}
@@ -67,7 +68,8 @@
     {#- What the model's YAML says per column: data_type, and meta.dbt_cdc key, ignore, sensitive. -#}
     {%- set found = {'key': [], 'ignore': [], 'sensitive': [], 'types': {}, 'comments': {}, 'faults': []} -%}
     {%- for column in model.columns.values() -%}
-        {%- if column.data_type -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
+        {%- set added = column.name | lower in ['keyhash', 'nonkeyhash', 'operation', 'eff_start_date'] -%}
+        {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
         {%- if config.persist_column_docs() and column.description -%}
             {%- do found.comments.update({column.name: column.description}) -%}
         {%- endif -%}
@@ -121,4 +123,18 @@
 
 {%- macro _hash_diff_name(suffix) -%}
     {%- do return(dbt_cdc._quote(this.schema) ~ '.' ~ dbt_cdc._quote(this.identifier ~ suffix)) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_docs(settings) -%}
+    {#- Column comments of the tables; the view has its own from the statement that makes it. -#}
+    {%- if config.persist_column_docs() -%}
+        {%- set columns = {} -%}
+        {%- for name, column in model.columns.items() if name not in settings.sensitive_columns -%}
+            {%- do columns.update({name: column}) -%}
+        {%- endfor -%}
+        {%- for kind in ['base', 'history'] if columns -%}
+            {%- do alter_column_comment(dbt_cdc._companion(this, kind), columns) -%}
+        {%- endfor -%}
+    {%- endif -%}
 {%- endmacro -%}

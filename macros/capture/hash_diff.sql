@@ -1,13 +1,16 @@
 {%- materialization hash_diff, adapter='spark', supported_languages=['python'] -%}
     {%- set existing = dbt_cdc._load_relation(this) -%}
-    {%- set settings = dbt_cdc._hash_diff_settings(existing) -%}
+    {#- not every catalog says that a view is one: a relation with our base table beside it is ours -#}
+    {%- set ours = existing is none or existing.is_view
+                   or dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) is not none -%}
+    {%- set settings = dbt_cdc._hash_diff_settings(none if ours else existing) -%}
     {%- set full_refresh = should_full_refresh() -%}
     {%- set keeps_log = dbt_cdc._meta().get('change_log') is not none -%}
 
     {{ run_hooks(pre_hooks) }}
 
     {%- if keeps_log -%}{%- do dbt_cdc._keep_change_log(this) -%}{%- endif -%}
-    {%- if existing is not none and not existing.is_view -%}
+    {%- if not ours -%}
         {%- do adapter.drop_relation(existing) -%}
     {%- endif -%}
     {%- call statement('main', language='python') -%}
@@ -24,9 +27,7 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark,
     {%- for relation in [view, history] -%}
         {%- do apply_grants(relation, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- endfor -%}
-    {%- for relation in [dbt_cdc._companion(this, 'base'), history] -%}
-        {%- do persist_docs(relation, model) -%}
-    {%- endfor -%}
+    {%- do dbt_cdc._hash_diff_docs(settings) -%}
 
     {{ run_hooks(post_hooks) }}
 

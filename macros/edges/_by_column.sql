@@ -63,7 +63,8 @@ where {{ name }} > {{ dbt_cdc._watermark_value(watermark, stamp.dtype) }} or {{ 
         {%- do conditions.append(after ~ upto) -%}
     {%- endif -%}
     {%- if new.unstamped -%}{%- do conditions.append(name ~ ' is null') -%}{%- endif -%}
-    {%- do return('(' ~ (conditions | join(' or ') or 'false') ~ ')') -%}
+    {#- No parentheses: Spark takes `t where (false)` for a table with the alias `where`. -#}
+    {%- do return(conditions | join(' or ') or 'false') -%}
 {%- endmacro -%}
 
 

@@ -4,22 +4,32 @@
 {%- macro _read_by_version(relation, column, unique_key) -%}
     {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_for_changes(relation, unique_key)) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version', 'asked': ['version', column]} -%}
-    {%- set id = dbt_cdc._for_format('table_id', table.format)(table.relation) -%}
-    {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
-    {%- if old is not none and dbt_cdc._recorded_edges()[edge.source].get('upstream_id') != id -%}
-        {%- do dbt_cdc._raise_faults([edge.source ~ " was dropped and made anew since this model last read it, so what was"
-            ~ " deleted in between is not known: run this model with --full-refresh"]) -%}
-    {%- endif -%}
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
+    {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
+    {%- if old is not none -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._history_faults(edge.source, old, commits)) -%}
+    {%- endif -%}
     {%- do edge.update({
-        'watermark': new.version if new else old, 'time': new.micros if new else none, 'upstream_id': id,
+        'watermark': new.version if new else old, 'time': new.micros if new else none,
         'sql': dbt_cdc._rows_since(table, old, new),
     }) -%}
     {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads ' ~ edge.source
                ~ (' whole, as of version ' if old is none else ', changes of versions after ' ~ old ~ ' up to ')
                ~ (edge.watermark or 'none'), info=true) -%}
     {%- do return(edge) -%}
+{%- endmacro -%}
+
+
+{%- macro _history_faults(source, version, commits) -%}
+    {#- A table that was dropped and made anew counts its versions from 0 again: the commit's time tells. -#}
+    {%- set read_at = dbt_cdc._recorded_edges()[source].time -%}
+    {%- for commit in commits if commit.version == version and commit.micros | string == read_at -%}
+        {%- do return([]) -%}
+    {%- endfor -%}
+    {%- do return(["version " ~ version ~ " of " ~ source ~ ", which this model has read last, is no longer in its history"
+                   ~ " (expired, or the table was dropped and made anew), so what was deleted since is not known: run this"
+                   ~ " model with --full-refresh"]) -%}
 {%- endmacro -%}
 
 

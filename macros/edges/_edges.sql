@@ -86,7 +86,7 @@
 
 {%- macro _has_moved(edge, recorded) -%}
     {%- if recorded is none -%}{%- do return(edge.by == 'all' or edge.watermark is not none) -%}{%- endif -%}
-    {%- for key in ['by', 'column', 'type', 'watermark', 'upstream_id'] if edge.get(key) != recorded.get(key) -%}
+    {%- for key in ['by', 'column', 'type', 'watermark'] if edge.get(key) != recorded.get(key) -%}
         {%- do return(true) -%}
     {%- endfor -%}
     {%- do return(false) -%}

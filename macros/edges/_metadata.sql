@@ -6,7 +6,7 @@
     {%- do return({
         'source': 'string', 'destination': 'string', 'cdc_datetime_updated': 'timestamp',
         'tracked_by': 'string', 'column_name': 'string', 'column_type': 'string', 'watermark': 'string',
-        'upstream_id': 'string', 'sequence': 'bigint', 'recorded_at': 'timestamp', 'invocation_id': 'string',
+        'sequence': 'bigint', 'recorded_at': 'timestamp', 'invocation_id': 'string',
     }) -%}
 {%- endmacro -%}
 
@@ -19,14 +19,37 @@
 
 {%- macro _create_metadata() -%}
     {#- Before any thread writes, and only where a selected node reads by ref_changes. -#}
-    {%- set readers = dbt_cdc._selected_readers() -%}
-    {%- if readers and flags.WHICH in ['run', 'build'] and not flags.EMPTY -%}
+    {%- set formats = dbt_cdc._formats_of_readers() -%}
+    {%- if formats and flags.WHICH in ['run', 'build'] and not flags.EMPTY -%}
         {%- set relation = dbt_cdc._metadata_relation() -%}
         {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}
-            {%- do run_query('create schema if not exists ' ~ relation.without_identifier()) -%}
-            {%- do run_query(dbt_cdc._create_metadata_sql(relation, readers[0].config.get('file_format') or 'delta')) -%}
+            {%- do dbt_cdc._create_metadata_beside_others(relation, formats[0]) -%}
+        {%- else -%}
+            {%- set format = dbt_cdc._format_of(dbt_cdc._load_relation(relation)) -%}
+            {%- do dbt_cdc._for_format('compact_small_appends', format)(relation) -%}
         {%- endif -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _create_metadata_beside_others(relation, format) -%}
+    {#- `if not exists` does not keep two runs from creating the same Delta table at once: the second fails, and may do
+        so while the first is not done yet. So it looks again, and tries again. -#}
+    {%- do run_query('create schema if not exists ' ~ relation.without_identifier()) -%}
+    {%- set create = dbt_cdc._create_metadata_sql(relation, format) -%}
+    {%- set is = namespace(there=false) -%}
+    {%- for _ in range(30) if not is.there -%}
+        {%- do run_query(dbt_cdc._whatever_comes_of(create)) -%}
+        {%- set is.there = adapter.get_columns_in_relation(relation) | length > 0 -%}
+    {%- endfor -%}
+    {%- if not is.there -%}{%- do run_query(create) -%}{%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _whatever_comes_of(statement) -%}
+    {#- No macro can catch an error, but since version 4 Spark's own scripts can. -#}
+    {%- if run_query('select version()')[0][0].split('.')[0] | int < 4 -%}{%- do return(statement) -%}{%- endif -%}
+    {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}
 {%- endmacro -%}
 
 
@@ -38,18 +61,20 @@
 {%- endmacro -%}
 
 
-{%- macro _selected_readers() -%}
-    {#- SQL models carry the hook that ref_changes gave them when dbt parsed them; Python models name the function. -#}
-    {%- set readers = [] -%}
+{%- macro _formats_of_readers() -%}
+    {#- Formats of the selected models that read by ref_changes. SQL models carry the hook that it gave them when dbt
+        parsed them; Python models name the function. -#}
+    {%- set formats = [] -%}
     {%- for id in selected_resources if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}
         {%- set hooks = node.config.get('post-hook', []) | map(attribute='sql') | join(' ') -%}
-        {%- if 'dbt_cdc._move_watermarks()' in hooks
-               or (node.get('language') == 'python' and 'ref_changes(' in node.raw_code) -%}
-            {%- do readers.append(node) -%}
+        {%- set reads = 'dbt_cdc._move_watermarks()' in hooks
+                        or (node.get('language') == 'python' and 'ref_changes(' in node.raw_code) -%}
+        {%- if reads and node.config.get('file_format') in dbt_cdc._formats() -%}
+            {%- do formats.append(node.config.file_format) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do return(readers) -%}
+    {%- do return(formats) -%}
 {%- endmacro -%}
 
 
@@ -62,7 +87,8 @@
     {%- set query -%}
 select to_json(max_by(
     named_struct('source', source, 'destination', destination, 'by', tracked_by, 'column', column_name,
-        'type', column_type, 'watermark', watermark, 'upstream_id', upstream_id, 'sequence', sequence),
+        'type', column_type, 'watermark', watermark, 'sequence', sequence,
+        'time', cast(unix_micros(cdc_datetime_updated) as string)),
     named_struct('sequence', sequence, 'reset', tracked_by = 'reset', 'first', -unix_micros(recorded_at))
 ))
 from {{ relation }}
@@ -87,7 +113,7 @@ group by source, destination
         {%- do rows.append('(' ~ ([
             dbt_cdc._literal(edge.source), dbt_cdc._literal(edge.destination), dbt_cdc._edge_time(edge),
             dbt_cdc._literal(edge.by), dbt_cdc._literal(edge.get('column')), dbt_cdc._literal(edge.get('type')),
-            dbt_cdc._literal(edge.get('watermark')), dbt_cdc._literal(edge.get('upstream_id')), edge.sequence,
+            dbt_cdc._literal(edge.get('watermark')), edge.sequence,
             'current_timestamp()', dbt_cdc._literal(invocation_id)] | join(', ')) ~ ')') -%}
     {%- endfor -%}
     {%- call statement('dbt_cdc_edges') -%}

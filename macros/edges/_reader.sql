@@ -16,6 +16,9 @@
         {%- do faults.append("ref_changes: by must be one of " ~ (ways | join(', ')) ~ ", got " ~ (by | tojson)
                              ~ dbt_cdc._suggestion(by, ways)) -%}
     {%- endif -%}
+    {%- if by == 'version' and relation.is_cte -%}
+        {%- do faults.append("ref_changes by version reads a table, " ~ relation.identifier ~ " is an ephemeral model") -%}
+    {%- endif -%}
     {%- set seen = dbt_cdc._remembered_edge(relation) -%}
     {%- if seen and not seen.part and seen.asked != [by, column] -%}
         {%- do faults.append("ref_changes reads " ~ dbt_cdc._edge_name(relation) ~ " in two ways, by " ~ (seen.asked | join(' '))

@@ -35,6 +35,26 @@ where {{ watermark }} is null or {{ name }} >= {{ watermark }}
 {%- endmacro -%}
 
 
+{%- macro _version_state(edge, relation) -%}
+    {%- set table = dbt_cdc._changed_table(relation) -%}
+    {%- set commits = table.timeline.commits -%}
+    {%- set last = commits[-1] if commits else none -%}
+    {%- if last is none or not edge.get('watermark') -%}{%- do return(['by version', '-', '-', '-']) -%}{%- endif -%}
+    {%- set waiting = '0' -%}
+    {%- if edge.watermark not in commits | map(attribute='version') -%}
+        {%- set waiting = 'needs --full-refresh' -%}
+    {%- elif last.version != edge.watermark and (table.key or table.timeline.feed_from is not none) -%}
+        {%- set changes = dbt_cdc._table_changes(
+            relation, edge.watermark, last.version, 'net' if table.key else 'cdc', table.key) -%}
+        {%- set waiting = run_query('select count(*) from ' ~ changes)[0][0] | string -%}
+    {%- elif last.version != edge.watermark -%}
+        {%- set waiting = 'some' -%}
+    {%- endif -%}
+    {%- set lag = (last.micros - (edge.time | int)) // 1000000 -%}
+    {%- do return(['by version', edge.watermark, waiting, dbt_cdc._duration(lag)]) -%}
+{%- endmacro -%}
+
+
 {%- macro _duration(seconds) -%}
     {#- '3 d 04:05:06' -#}
     {%- if seconds == '-' -%}{%- do return(seconds) -%}{%- endif -%}

@@ -20,9 +20,14 @@
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
     {%- do dbt_cdc._check_reader(relation, by, column) -%}
+    {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
-        {%- do dbt_cdc._recorded_edges() -%}
         {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
+        {%- do return(dbt_cdc._all_rows(relation, by)) -%}
+    {%- endif -%}
+    {%- if relation.is_cte -%}
+        {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads all rows of ' ~ relation.identifier ~ ', an ephemeral'
+                   ~ ' model, which nothing can be asked of before it runs; as a view it would be read in part', info=true) -%}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
     {#- An edge is read once in a compilation, however often the model names it: all its readers see the same rows. -#}

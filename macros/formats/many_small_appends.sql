@@ -9,6 +9,7 @@
 
 {%- macro iceberg__many_small_appends() -%}
     {%- do return(" tblproperties ('commit.retry.num-retries' = '50', 'commit.retry.max-wait-ms' = '5000',"
+                  ~ " 'history.expire.max-snapshot-age-ms' = '3600000', 'history.expire.min-snapshots-to-keep' = '10',"
                   ~ " 'write.metadata.delete-after-commit.enabled' = 'true', 'write.metadata.previous-versions-max' = '10')") -%}
 {%- endmacro -%}
 
@@ -16,3 +17,22 @@
 {%- macro hudi__many_small_appends() -%}
     {%- do return(" tblproperties (type = 'cow', 'hoodie.datasource.write.operation' = 'insert')") -%}
 {%- endmacro -%}
+
+
+{#- What puts the small files together; nothing where the writers do so themselves. Two runs may do it at once: with
+    partial progress the one that comes second leaves the files to the first. -#}
+
+{%- macro delta__compact_small_appends(relation) -%}{%- endmacro -%}
+
+
+{%- macro iceberg__compact_small_appends(relation) -%}
+    {%- if run_query('select count(*) from ' ~ relation ~ '.files')[0][0] > 100 -%}
+        {%- set table = dbt_cdc._literal(relation.schema ~ '.' ~ relation.identifier) -%}
+        {%- do run_query('call system.rewrite_data_files(table => ' ~ table
+                         ~ ", options => map('partial-progress.enabled', 'true'))") -%}
+        {%- do run_query('call system.expire_snapshots(table => ' ~ table ~ ')') -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro hudi__compact_small_appends(relation) -%}{%- endmacro -%}

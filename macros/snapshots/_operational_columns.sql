@@ -42,16 +42,6 @@
 {%- endmacro -%}
 
 
-{%- macro _closing_values(end, now, effective_type) -%}
-    {#- What changes in a record when it is closed, as SQL. `end`: dbt_valid_to. -#}
-    {%- do return({
-        'update_process_id': dbt_cdc._literal(invocation_id),
-        'effective_end_timestamp': dbt_cdc._effective(end, effective_type),
-        'update_timestamp': 'cast(' ~ now ~ ' as timestamp)',
-    }) -%}
-{%- endmacro -%}
-
-
 {%- macro _effective(expression, effective_type) -%}
     {#- A point in time as the effective columns hold it. A timestamp_ntz column holds UTC wall-clock time, whatever the
         zone of the session: exact arithmetic on the instant, as a cast would go by the session's zone. -#}

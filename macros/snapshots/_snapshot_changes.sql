@@ -1,11 +1,3 @@
-{%- macro _is_open(relation='') -%}
-    {#- The condition that finds the open records by dbt's own columns. -#}
-    {%- set valid_to = (relation ~ '.' if relation else '') ~ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) -%}
-    {%- set current = config.get('dbt_valid_to_current') -%}
-    {%- do return('(' ~ valid_to ~ ' = ' ~ current ~ ' or ' ~ valid_to ~ ' is null)' if current else valid_to ~ ' is null') -%}
-{%- endmacro -%}
-
-
 {%- macro _key_names(strategy) -%}
     {#- The names that dbt's unique_key_fields gives the key expressions. -#}
     {%- if strategy.unique_key is string -%}{%- do return(['dbt_unique_key']) -%}{%- endif -%}

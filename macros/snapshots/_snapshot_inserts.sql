@@ -1,8 +1,7 @@
 {#- From the changes of a run to the records that it writes. -#}
 
 {%- macro _staging_shape(staging, strategy, target_relation) -%}
-    {#- What the merge needs to know about the kept changes: the source's columns in order, the type of dbt_valid_from,
-        and whether keys that return after a delete have to be looked up among the closed records. -#}
+    {#- What the merge needs to know about the kept changes: the source's columns in order, the type of dbt_valid_from. -#}
     {%- set source_columns, time = [], namespace(type=none) -%}
     {%- set computed = dbt_cdc._snapshot_columns().values() | map('lower') | list -%}
     {%- for column in adapter.get_columns_in_relation(staging) -%}
@@ -18,39 +17,47 @@
         'target': target_relation,
         'source_columns': source_columns,
         'time_type': time.type,
-        'by_clock': strategy.updated_at | trim == snapshot_get_time() | trim,
     }) -%}
 {%- endmacro -%}
 
 
-{%- macro _snapshot_starts(shape, changes) -%}
+{%- macro _snapshot_starts(shape, changes, returning=none) -%}
     {#- The changes with the time at which each new record starts. It is the strategy's updated_at, unless that lies
         before the end of what is known of the key (a deleted row that returns with its old updated_at, a change without
         a newer one): then the snapshot's own time, so that versions never overlap. Such a record needs a dbt_scd_id of
         its own too, as dbt's is made of key and updated_at. -#}
-    {%- set now = 'cast(dbt_cdc_now as ' ~ shape.time_type ~ ')' -%}
-    {%- set look_up = not shape.by_clock -%}
-    {%- set keys = dbt_cdc._keys(shape.strategy) -%}
-    {%- set too_early = "dbt_cdc_updated_at <= dbt_cdc_valid_from" ~ (" or dbt_cdc_updated_at < dbt_cdc_last_end" if look_up) -%}
-    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, {{ now }}, dbt_cdc_updated_at) as dbt_cdc_start
+    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, cast(dbt_cdc_now as {{ shape.time_type }}), dbt_cdc_updated_at)
+            as dbt_cdc_start
     from (
         select changes.*,
-            coalesce(dbt_cdc_kind <> 'delete' and ({{ too_early }}), false) as dbt_cdc_is_late
+            coalesce(dbt_cdc_kind <> 'delete' and (dbt_cdc_updated_at <= dbt_cdc_valid_from
+                {{- ' or dbt_cdc_updated_at < dbt_cdc_last_end' if returning }}), false) as dbt_cdc_is_late
         from {{ changes }} as changes
-        {%- if look_up %}
-        left join (
-            select {% for key in keys %}{{ key }} as dbt_cdc_closed_key_{{ loop.index }}, {% endfor -%}
-                max({{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) }}) as dbt_cdc_last_end
-            from {{ shape.target }}
-            where not ({{ dbt_cdc._is_open() }})
-            group by {{ keys | join(', ') }}
-        ) as closed
+        {%- if returning %}
+        left join {{ returning }} as returning
             on changes.dbt_cdc_kind = 'insert'
-            {%- for key in keys %}
-            and changes.dbt_cdc_key_{{ loop.index }} = closed.dbt_cdc_closed_key_{{ loop.index }}
+            {%- for key in dbt_cdc._keys(shape.strategy) %}
+            and changes.dbt_cdc_key_{{ loop.index }} = returning.dbt_cdc_returning_key_{{ loop.index }}
             {%- endfor %}
         {%- endif %}
     ) as known
+{%- endmacro -%}
+
+
+{%- macro _returning_keys(shape, staging) -%}
+    {#- The keys without an open record that have been there before, with the end of their last version. -#}
+    {%- set keys = dbt_cdc._keys(shape.strategy) -%}
+    select {% for key in keys %}dbt_cdc_returning_key_{{ loop.index }}, {% endfor %}max(dbt_cdc_end) as dbt_cdc_last_end
+    from (
+        select {% for key in keys %}{{ key }} as dbt_cdc_returning_key_{{ loop.index }}, {% endfor -%}
+            {{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) }} as dbt_cdc_end
+        from {{ shape.target }}
+        where not ({{ dbt_cdc._is_open() }})
+    ) as closed
+    left semi join (select * from {{ staging }} where dbt_cdc_kind = 'insert') as inserted
+        on {% for key in keys %}{{ ' and ' if not loop.first }}dbt_cdc_key_{{ loop.index }} = dbt_cdc_returning_key_{{ loop.index }}
+        {%- endfor %}
+    group by {% for key in keys %}{{ ', ' if not loop.first }}dbt_cdc_returning_key_{{ loop.index }}{% endfor %}
 {%- endmacro -%}
 
 

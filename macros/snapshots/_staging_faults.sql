@@ -48,9 +48,21 @@
 
 
 {%- macro _remembered_changes() -%}
-    {#- a result can be loaded once: put it back -#}
-    {%- set counted = load_result('dbt_cdc_changes').table -%}
-    {%- do store_raw_result(name='dbt_cdc_changes', message='', code='', agate_table=counted) -%}
-    {%- set counts = counted.rows[0] -%}
+    {%- set counts = dbt_cdc._remembered('dbt_cdc_changes').rows[0] -%}
     {%- do return({'insert': counts[0] | int, 'update': counts[1] | int, 'delete': counts[2] | int}) -%}
+{%- endmacro -%}
+
+
+{%- macro _any_returning() -%}
+    {%- set found = dbt_cdc._remembered('dbt_cdc_returning') -%}
+    {%- do return(found is not none and found.rows | length > 0) -%}
+{%- endmacro -%}
+
+
+{%- macro _remembered(name) -%}
+    {#- A result of dbt's store can be loaded once: it is put back. -#}
+    {%- set result = load_result(name) -%}
+    {%- if not result -%}{%- do return(none) -%}{%- endif -%}
+    {%- do store_raw_result(name=name, message='', code='', agate_table=result.table) -%}
+    {%- do return(result.table) -%}
 {%- endmacro -%}

@@ -18,8 +18,3 @@
         {{ dbt.default__build_snapshot_table(strategy, sql) }}
     ) as first_load
 {%- endmacro -%}
-
-
-{%- macro _snapshot_columns() -%}
-    {%- do return(config.get('snapshot_table_column_names') or get_snapshot_table_column_names()) -%}
-{%- endmacro -%}

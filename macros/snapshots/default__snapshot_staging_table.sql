@@ -16,13 +16,26 @@
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._staging_faults(staging, strategy, target_relation, options)) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
+    {%- do dbt_cdc._look_up_returning(shape, staging) -%}
     {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
 {%- endmacro -%}
 
 
-{%- macro _staging_relation(target_relation) -%}
+{%- macro _staging_relation(target_relation, kind='changes') -%}
     {%- do return(api.Relation.create(
-        identifier='dbt_cdc__' ~ target_relation.identifier ~ '__' ~ invocation_id.replace('-', ''), type='view')) -%}
+        identifier='dbt_cdc__' ~ target_relation.identifier ~ '__' ~ kind ~ '__' ~ invocation_id.replace('-', ''),
+        type='view')) -%}
+{%- endmacro -%}
+
+
+{%- macro _look_up_returning(shape, staging) -%}
+    {#- Only where it can matter: there are new keys, and the strategy takes its times from the source. -#}
+    {%- if dbt_cdc._remembered_changes()['insert'] == 0
+            or shape.strategy.updated_at | trim == snapshot_get_time() | trim -%}{%- do return(none) -%}{%- endif -%}
+    {%- set returning = dbt_cdc._staging_relation(shape.target, 'returning') -%}
+    {%- do run_query('cache table ' ~ returning ~ ' as\n' ~ dbt_cdc._returning_keys(shape, staging)) -%}
+    {%- set found = run_query('select 1 as found from ' ~ returning ~ ' limit 1') -%}
+    {%- do store_raw_result(name='dbt_cdc_returning', message='', code='', agate_table=found) -%}
 {%- endmacro -%}
 
 

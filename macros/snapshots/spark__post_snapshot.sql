@@ -1,9 +1,11 @@
 {#- dbt-spark's own, then the kept changes go, and dbt's log line gets the counts. -#}
 {%- macro spark__post_snapshot(staging_relation) -%}
     {%- do dbt.spark__post_snapshot(staging_relation) -%}
-    {%- set staging = dbt_cdc._staging_relation(this) -%}
-    {%- do run_query('uncache table if exists ' ~ staging) -%}
-    {%- do run_query('drop view if exists ' ~ staging) -%}
+    {%- for kind in ['changes', 'returning'] -%}
+        {%- set kept = dbt_cdc._staging_relation(this, kind) -%}
+        {%- do run_query('uncache table if exists ' ~ kept) -%}
+        {%- do run_query('drop view if exists ' ~ kept) -%}
+    {%- endfor -%}
     {%- set changes = dbt_cdc._remembered_changes() -%}
     {%- do store_raw_result(
         name='main', code='OK', rows_affected=changes.values() | sum,

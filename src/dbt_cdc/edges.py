@@ -7,12 +7,15 @@ has finished moves them, in the node's own thread and before anything downstream
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.factory import get_adapter_by_type
 from dbt_common.events.contextvars import get_node_info
 from dbt_common.events.event_manager_client import add_callback_to_manager, get_event_manager
 from dbt_common.exceptions import DbtRuntimeError
+
+_LIMITED = re.compile(r"^\(select \* from (.+?) where false limit 0\).*$", re.DOTALL)
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
@@ -65,7 +68,9 @@ def _relation(dbt: Any, name: tuple[str, ...], v: Any, model: str, reader: str =
     version = {} if v is None else {"v": v}
     for kind in ("ref", "source"):
         try:
-            return str(generated[kind](*name, **version, dbt_load_df_function=str))
+            found = str(generated[kind](*name, **version, dbt_load_df_function=str))
+            # under --empty dbt gives `(select * from raw.orders where false limit 0)` for a source
+            return _LIMITED.sub(r"\1", found)
         except (KeyError, TypeError):
             continue
     call = ", ".join([*map(repr, name), *(f"v={v!r}" for _ in version)])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Row
+
 from tests.support.project import Project
 
 COLUMNS = {
@@ -359,3 +360,54 @@ def test_a_timestamp_is_utc_in_any_session_time_zone(project: Project) -> None:
     assert project.rows("select unix_seconds(at), wall, unix_seconds(_ts) from {schema}.events") == [
         (seconds, SEEN, seconds)
     ]
+
+
+def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project) -> None:
+    columns = {"id": "bigint", "customer": "string", "note": "string", "placed_at": "timestamp"}
+    kinds = {"placed_at": {"name": "io.debezium.time.MicroTimestamp"}}
+
+    def row(id_: int, customer: str, note: str) -> dict[str, Any]:
+        return {"id": id_, "customer": customer, "note": note, "placed_at": 1700000000000000}
+
+    def envelope(*parts: Any, **images: Any) -> dict[str, Any]:
+        body = with_schema(payload(*parts, **images), {})
+        for part in body["schema"]["fields"][:2]:
+            part["fields"] = [{"type": "string", "field": name, **kinds.get(name, {})} for name in columns]
+        return body
+
+    first = [
+        envelope("r", 10, after=row(1, "Ann", "read")),
+        envelope("r", 10, after=row(2, "Bob", "read")),
+        envelope("u", 30, after=row(1, "Anna", "__debezium_unavailable_value")),
+        envelope("c", 20, after=row(3, "Cid", "new")),
+        envelope("d", 40, before={"id": 2}),
+        None,
+    ]
+    second = [
+        envelope("u", 25, after=row(2, "Bobby", "late, before the delete")),
+        envelope("u", 50, after=row(3, "Cid", "changed")),
+        *first,
+    ]
+    store(project, "raw", texts(first), "value string")
+    options = {
+        "sequence_by": "_sequence",
+        "apply_as_deletes": "_op = 'd'",
+        "apply_as_truncates": "_op = 't'",
+        "columns_to_update": "_columns",
+        "except_column_list": ["_op", "_ts", "_sequence", "_columns"],
+    }
+    config = f"materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {options}}}"
+    query = f"select * from {{{{ dbt_cdc.from_debezium({table('raw')}, columns={columns}) }}}}"
+    project.write({"models/orders.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
+    project.dbt("run")
+    kept = "select * from {schema}.orders order by id"
+    assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "new", SEEN)]
+    assert project.columns("orders") == list(columns.items())
+    project.sql("drop table {schema}.raw")
+    store(project, "raw", texts(second), "value string")
+    project.dbt("run")
+    assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "changed", SEEN)]
+    project.sql("drop table {schema}.raw")
+    store(project, "raw", texts([envelope("t", 45)]), "value string")
+    project.dbt("run")
+    assert project.rows(kept) == [(3, "Cid", "changed", SEEN)]

@@ -156,4 +156,6 @@ def test_two_models_run_at_the_same_time(project: Project) -> None:
     project.dbt("run", "--threads", "2")
     assert project.rows("select * from {schema}.left order by id") == [(0, "left"), (1, "left")]
     assert project.rows("select * from {schema}.right order by id") == [(0, "right"), (1, "right")]
-    assert not [row for row in project.spark.sql("show views").collect() if row[1].startswith("dbt_cdc_")]
+    assert not [
+        row for row in project.spark.sql(f"show views in {project.schema}").collect() if row[1].startswith("dbt_cdc_")
+    ]

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from tests.support.project import Project
-
-HIGH = datetime(9999, 12, 31, 23, 59, 59, 999999)
-
-
-def run_id(project: Project) -> str:
-    """The invocation_id of the last dbt command."""
-    import json
-
-    return str(json.loads((project.folder / "target/run_results.json").read_text())["metadata"]["invocation_id"])
-
-
-def snapshot(project: Project, *arguments: str) -> str:
-    """Run the snapshots; the id of that run."""
-    project.dbt("snapshot", *arguments)
-    return run_id(project)
-
-
-def source(project: Project, rows: str, columns: str = "id, status", table: str = "things") -> None:
-    project.sql(
-        f"create or replace table {{schema}}.{table} using {project.file_format} as "
-        f"select * from values {rows} as t({columns})"
-    )
+from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 
 
 def test_the_articles_three_days_give_its_nine_rows_with_three_process_ids(project: Project) -> None:
     project.write(
         {
-            "models/sources.yml": "sources: [{name: raw, schema: '{{ target.schema }}', tables: [{name: things}]}]",
+            "models/sources.yml": SOURCES,
             "snapshots/s.yml": """
                 snapshots:
                   - name: things_snapshot
@@ -45,11 +22,11 @@ def test_the_articles_three_days_give_its_nine_rows_with_three_process_ids(proje
             """,
         }
     )
-    source(project, "(1, 'PENDING'), (2, 'CLOSED'), (3, 'OPEN'), (4, 'CLOSED')")
+    supply(project, "(1, 'PENDING'), (2, 'CLOSED'), (3, 'OPEN'), (4, 'CLOSED')")
     day_0 = snapshot(project)
-    source(project, "(1, 'OPEN'), (4, 'OPEN')")
+    supply(project, "(1, 'OPEN'), (4, 'OPEN')")
     day_1 = snapshot(project)
-    source(project, "(1, 'CLOSED'), (3, 'CANCELED'), (4, 'CLOSED')")
+    supply(project, "(1, 'CLOSED'), (3, 'CANCELED'), (4, 'CLOSED')")
     day_2 = snapshot(project)
 
     assert project.rows(

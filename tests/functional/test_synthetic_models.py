@@ -38,7 +38,7 @@ DIFFERENCE = """
 def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project) -> None:
     project.dbt("run")
     assert project.tables() == set()
-    enabled = {"dbt_cdc": {"synthetic": {"+enabled": True}}}
+    enabled = {"dbt_cdc": {"+enabled": True}}
     project.configure(models=enabled, vars={"dbt_cdc": {"synthetic": SIZES}})
     project.dbt("run")
     assert project.tables() == {"synthetic_initial", "synthetic_incremental"}
@@ -53,12 +53,12 @@ def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project)
 
 def test_shipped_models_name_every_fault_of_the_var_and_leave_the_schema_empty(project: Project) -> None:
     wrong = {"no_init_rec": 20, "no_keys": 1}
-    project.configure(models={"dbt_cdc": {"synthetic": {"+enabled": True}}}, vars={"dbt_cdc": {"synthetic": wrong}})
+    project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
     message = project.error("run", "--select", "synthetic_initial")
     assert "unknown option 'no_init_rec', did you mean 'no_init_recs'?" in message
     assert "option 'no_init_recs' is required" in message
     assert "option 'no_nonkeys' is required" in message
-    project.configure(models={"dbt_cdc": {"synthetic": {"+enabled": True}}})
+    project.configure(models={"dbt_cdc": {"+enabled": True}})
     assert "the var dbt_cdc needs a mapping `synthetic`, got None" in project.error("run")
     assert project.tables() == set()
 
@@ -127,3 +127,43 @@ def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_p
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("dbt_cdc.synthetic: incremental can't run, nothing was written:\n  - pct_del + ")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_runs_over_spark_connect_and_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dbt_cdc.synthetic", *COMMAND, "day1", "day2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "SPARK_REMOTE": "local[2]"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    expected = synthetic.incremental(spark, **SIZES).collect()
+    assert sorted(files(tmp_path / "day2")) == sorted([*row[:2], *map(java_text, row[2:])] for row in expected)
+
+
+def test_apply_changes_makes_of_a_feed_what_its_truth_says_in_batches_of_any_order(project: Project) -> None:
+    disorder = synthetic.Disorder(late=0.1, duplicates=0.1, out_of_order=0.2, deletes=0.2, hot=1)
+    feed = synthetic.change_feed(
+        project.spark, no_recs=30, no_events=300, no_keys=2, no_nonkeys=2, batches=3, seed=4, disorder=disorder
+    )
+    frames = {"events": feed.events, "state": feed.state, "history": feed.history}
+    for name, frame in frames.items():
+        frame.write.format(project.file_format).saveAsTable(f"{project.schema}.{name}")
+    options = {
+        "sequence_by": "sequence",
+        "apply_as_deletes": "op = 'D'",
+        "except_column_list": ["op", "sequence", "batch", "arrival"],
+    }
+    for kind in (1, 2):
+        meta = {"dbt_cdc": {**options, "stored_as_scd_type": kind}}
+        config = f"materialized='apply_changes', unique_key=['keycol1', 'keycol2'], meta={meta}"
+        query = "select * from {{ target.schema }}.events where batch in ({{ var('batches') }})"
+        project.write({f"models/kept_{kind}.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
+    for batches in ("3", "1, 2"):
+        project.dbt("run", "--vars", str({"batches": batches}))
+    columns = "keycol1, keycol2, nonkeycol1, nonkeycol2"
+    for kept, true in (
+        (f"select {columns} from {{schema}}.kept_1", f"select {columns} from {{schema}}.state"),
+        (
+            f"select {columns}, __START_AT, __END_AT from {{schema}}.kept_2",
+            f"select {columns}, start_at, end_at from {{schema}}.history",
+        ),
+    ):
+        assert sorted(map(str, project.rows(kept))) == sorted(map(str, project.rows(true))) != []

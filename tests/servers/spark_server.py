@@ -60,6 +60,7 @@ def running(table_format: str, folder: Path, *, time_limit: float = 120) -> Iter
         )
     try:
         _wait(process, server, log, time.monotonic() + time_limit)
+        _create_default_schema(server)
         yield server
     finally:
         _stop(process)
@@ -116,6 +117,14 @@ def _wait(process: subprocess.Popen[bytes], server: Server, log: Path, deadline:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"the Spark server did not open port {port}:\n{log.read_text()[-5000:]}")
             time.sleep(0.2)
+
+
+def _create_default_schema(server: Server) -> None:
+    """Thrift clients begin with `use default`, which an Iceberg catalog lacks. A process of its own: see remote.py."""
+    statement = "SparkSession.builder.getOrCreate().sql('create schema if not exists default')"
+    script = f"from pyspark.sql import SparkSession; {statement}"
+    env = {**os.environ, "SPARK_REMOTE": server.connect_url}
+    subprocess.run([sys.executable, "-c", script], env=env, check=True, timeout=120)
 
 
 def _answers(port: int) -> bool:

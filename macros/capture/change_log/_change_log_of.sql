@@ -9,7 +9,6 @@
     {%- for row in run_query('show tblproperties ' ~ existing).rows -%}{%- do kept.update({row[0]: row[1] | string}) -%}{%- endfor -%}
     {%- set mode, begun = kept.get('dbt_cdc.change_log'), kept.get('dbt_cdc.from') -%}
     {%- if mode is none or kept.get('dbt_cdc.key') != table.key | join('\n') | lower -%}{%- do return(none) -%}{%- endif -%}
-    {%- set id = dbt_cdc._for_format('table_id', table.format)(table.relation) or 'none' -%}
     {%- set commits = [] -%}
     {%- for row in run_query(
         "select version, max(unix_micros(ts)) as micros, count_if(op != 'i') as earlier, count_if(op != 'd') as later from "
@@ -18,8 +17,11 @@
                                'earlier': row['earlier'] | int > 0, 'later': row['later'] | int > 0}) -%}
     {%- endfor -%}
     {%- set upto = commits[-1].version if commits else begun -%}
+    {%- set upto_micros = commits[-1].micros if commits else kept['dbt_cdc.from_micros'] | int -%}
     {%- set known = table.timeline.commits | map(attribute='version') | list -%}
-    {%- if id != kept.get('dbt_cdc.table_id') or (upto not in known and table.timeline.whole) -%}{%- do return(none) -%}{%- endif -%}
+    {#- the time of a commit tells a table from another that was made anew under its name -#}
+    {%- set another = upto in known and table.timeline.commits[known.index(upto)].micros != upto_micros -%}
+    {%- if another or (upto not in known and table.timeline.whole) -%}{%- do return(none) -%}{%- endif -%}
     {%- if upto not in known -%}
         {%- do dbt_cdc._raise_faults([existing ~ " ends with version " ~ upto ~ ", which " ~ table.source
             ~ " no longer knows (expired or cleaned), so that what changed since can't be told; drop " ~ existing

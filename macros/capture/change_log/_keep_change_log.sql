@@ -35,9 +35,11 @@
         'dbt_cdc.change_log': mode,
         'dbt_cdc.from': commits[-1].version,
         'dbt_cdc.key': table.key | join('\n') | lower,
-        'dbt_cdc.table_id': dbt_cdc._for_format('table_id', table.format)(table.relation) or 'none',
+        'dbt_cdc.from_micros': commits[-1].micros,
     } -%}
-    {%- do properties.update(dbt_cdc._formats()[table.format].column_names) -%}
+    {%- if modules.re.search('[ ,;{}()\\n\\t=.]', table.columns | map(attribute='name') | join('')) -%}
+        {%- do properties.update(dbt_cdc._formats()[table.format].column_names) -%}
+    {%- endif -%}
     {%- set pairs = [] -%}
     {%- for name, value in properties.items() -%}
         {%- do pairs.append(dbt_cdc._literal(name) ~ ' = ' ~ dbt_cdc._literal(value)) -%}

@@ -1,0 +1,161 @@
+"""What asking for changes costs: table_changes beside the format's own query for the same range, and what a log costs.
+
+    PYTHONPATH=src:. python benchmarks/table_changes.py --table-format delta --rows 1000000 --commits 10
+
+Prints one line per query: CPU seconds of the Spark process (all threads) and the ratio to the format's own query,
+the least of `--repeat` runs; then the CPU of a plain scan of a table with and without a log, and bytes on disk by
+logging mode.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.support.project import Project
+from tests.support.spark import profile_target, start_session, test_settings
+
+MODES = ("key_op", "data_before", "data_before_after")
+
+
+def cpu_seconds(spark: SparkSession) -> float:
+    """CPU time that the Spark process has used so far (embedded Spark on Linux)."""
+    fields = Path(f"/proc/{spark.sparkContext._gateway.proc.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def cost(spark: SparkSession, query: str, repeat: int) -> float:
+    def once() -> float:
+        before = cpu_seconds(spark)
+        spark.sql(query).write.format("noop").mode("overwrite").save()
+        return cpu_seconds(spark) - before
+
+    once()
+    return min(once() for _ in range(repeat))
+
+
+def build(project: Project, table: str, rows: int, commits: int) -> None:
+    """A table of `rows` rows and then `commits` merges: each updates 5 %, deletes 1 % and inserts 1 %."""
+    properties = "tblproperties (delta.enableChangeDataFeed = true)" if project.file_format == "delta" else ""
+    columns = "(id bigint, a string, b double, c timestamp)"
+    project.sql(f"create table {{schema}}.{table} {columns} using {project.file_format} {properties}")
+    image = "md5(cast(id * 31 + {0} as string)) as a, id / 7.0D + {0} as b, timestamp_seconds({0}) as c"
+    project.sql(f"insert into {{schema}}.{table} select id, {image.format(0)} from range({rows})")
+    for number in range(commits):
+        changed = (
+            f"select id, pmod(id, 100) = {number * 6} as gone, {image.format(number + 1)} from range({rows})"
+            f" where pmod(id, 100) between {number * 6} and {number * 6 + 5}"
+            f" union all select {rows} + id, false, {image.format(number + 1)}"
+            f" from range({number * rows // 100}, {(number + 1) * rows // 100})"
+        )
+        project.sql(
+            f"merge into {{schema}}.{table} t using ({changed}) s on t.id = s.id when matched and s.gone then delete"
+            " when matched then update set a = s.a, b = s.b, c = s.c"
+            " when not matched then insert (id, a, b, c) values (s.id, s.a, s.b, s.c)"
+        )
+
+
+def own_query(project: Project, table: str) -> str:
+    """The format's own query for all commits after the first load, with updates paired where it has such a form."""
+    name = f"{project.schema}.{table}"
+    if project.file_format == "delta":
+        return f"select * from table_changes('{name}', 2)"
+    first = project.rows(f"select snapshot_id from {name}.snapshots order by committed_at limit 1")[0][0]
+    project.spark.sql(
+        f"call spark_catalog.system.create_changelog_view(table => '{name}',"
+        f" options => map('start-snapshot-id', '{first}'), changelog_view => 'own_changes',"
+        " identifier_columns => array('id'), compute_updates => true)"
+    )
+    return "select * from own_changes"
+
+
+def compiled(project: Project, **calls: str) -> dict[str, str]:
+    """Our queries, as dbt compiles them."""
+    project.write(
+        {f"models/{name}.sql": f"select * from {{{{ dbt_cdc.table_changes({c}) }}}}" for name, c in calls.items()}
+    )
+    project.dbt("compile", "--select", *calls)
+    folder = project.folder / "target/compiled/consumer/models"
+    return {name: (folder / f"{name}.sql").read_text() for name in calls}
+
+
+def compare_queries(project: Project, rows: int, commits: int, repeat: int) -> None:
+    build(project, "fed", rows, commits)
+    own = own_query(project, "fed")
+    if project.file_format == "delta":
+        begin = "1"
+    else:
+        begin = project.rows("select cast(snapshot_id as string) from {schema}.fed.snapshots order by committed_at")[0][
+            0
+        ]
+    call = f"'{project.schema}.fed', unique_key='id', begin='{begin}'"
+    queries = compiled(project, cdc=call, net=call + ", format='net'", latest_state=call + ", format='latest_state'")
+    if project.file_format == "delta":
+        project.sql("alter table {schema}.fed set tblproperties (delta.enableChangeDataFeed = false)")
+        queries.update(compiled(project, comparison=call))
+    base = cost(project.spark, own, repeat)
+    print(f"{'own query':<14}{base:>9.2f} s CPU")
+    for name, query in queries.items():
+        seconds = cost(project.spark, query, repeat)
+        print(f"{name:<14}{seconds:>9.2f} s CPU {seconds / base:>6.2f} x")
+
+
+def compare_logs(project: Project, folder: Path, rows: int, repeat: int) -> None:
+    project.sql("create table {schema}.feed (id bigint, a string, b double) using " + project.file_format)
+    model = """
+        {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', meta={meta},
+                   post_hook="{{{{ dbt_cdc._keep_change_log(this) }}}}") }}}}
+        select * from {{{{ target.schema }}}}.feed
+    """
+    modes = ("off", *MODES)
+    for mode in modes:
+        meta = {} if mode == "off" else {"dbt_cdc": {"change_log": mode}}
+        project.write({f"models/{mode}.sql": model.format(meta=meta)})
+    batches = (f"range({rows})", f"range(0, {rows + rows // 20}, 10)")
+    for batch in batches:
+        image = f"md5(cast(id as string)), id / 7.0D + {len(batch)}"
+        project.sql(f"insert overwrite {{schema}}.feed select id, {image} from {batch}")
+        spent = {}
+        for mode in modes:
+            before = cpu_seconds(project.spark)
+            project.dbt("run", "--select", mode)
+            spent[mode] = cpu_seconds(project.spark) - before
+    scans = {mode: cost(project.spark, f"select * from {project.schema}.{mode}", repeat) for mode in modes}
+    print(f"{'change_log':<20}{'write':>8}{'scan':>9}{'ratio':>8}{'table':>12}{'log':>12}")
+    for mode in modes:
+        tables, logs = (
+            sum(bytes_of(path) for path in folder.rglob(name) if path.is_dir()) for name in (mode, f"{mode}__changes")
+        )
+        ratio = scans[mode] / scans["off"]
+        print(f"{mode:<20}{spent[mode]:>7.2f}s{scans[mode]:>8.2f}s{ratio:>8.2f}{tables:>12}{logs:>12}")
+
+
+def bytes_of(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*.parquet"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table-format", default="delta", choices=["delta", "iceberg"])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--commits", type=int, default=10)
+    parser.add_argument("--repeat", type=int, default=3)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        settings = test_settings(given.table_format, folder / "warehouse")
+        spark = start_session(settings)
+        spark.sql("create schema if not exists bench")
+        output = {**profile_target(given.table_format), "server_side_parameters": settings}
+        project = Project(folder / "project", spark, "bench", {"file_format": given.table_format, "output": output})
+        compare_queries(project, given.rows, given.commits, given.repeat)
+        compare_logs(project, folder / "warehouse", given.rows, given.repeat)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,8 @@
+{#- dbt's own; a snapshot's log is brought up to it here, the first thing that dbt calls through dispatch once every kind of
+    write to a snapshot has committed. -#}
+{%- macro default__apply_grants(relation, grant_config, should_revoke=True) -%}
+    {%- do dbt.default__apply_grants(relation, grant_config, should_revoke) -%}
+    {%- if execute and model.resource_type == 'snapshot' and relation.identifier == this.identifier -%}
+        {%- do dbt_cdc._keep_change_log(relation) -%}
+    {%- endif -%}
+{%- endmacro -%}

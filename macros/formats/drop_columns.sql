@@ -1,0 +1,15 @@
+{#- Statements that take columns out of a table; `columns`: quoted names. History and the other columns stay. -#}
+
+{%- macro delta__drop_columns(relation, columns) -%}
+    {#- Delta drops a column without writing the data anew only where columns are mapped by name -#}
+    {%- do return([
+        "alter table " ~ relation ~ " set tblproperties ('delta.columnMapping.mode' = 'name',"
+            ~ " 'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5')",
+        "alter table " ~ relation ~ " drop columns (" ~ (columns | join(', ')) ~ ")",
+    ]) -%}
+{%- endmacro -%}
+
+
+{%- macro iceberg__drop_columns(relation, columns) -%}
+    {%- do return(["alter table " ~ relation ~ " drop columns " ~ (columns | join(', '))]) -%}
+{%- endmacro -%}

@@ -1,0 +1,22 @@
+{#- dbt's own columns of a snapshot. `node`: the snapshot, where it is not the one that runs (in an operation). -#}
+
+{%- macro _snapshot_columns(node=none) -%}
+    {%- if node is none -%}
+        {%- do return(config.get('snapshot_table_column_names') or get_snapshot_table_column_names()) -%}
+    {%- endif -%}
+    {%- set names = {} -%}
+    {%- set renamed = node.config.get('snapshot_meta_column_names') or {} -%}
+    {%- for name, standard in get_snapshot_table_column_names().items() -%}
+        {%- do names.update({name: renamed.get(name) or standard}) -%}
+    {%- endfor -%}
+    {%- do return(names) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_open(relation='', node=none) -%}
+    {#- The condition that finds the open records. -#}
+    {%- set valid_to = dbt_cdc._quote(dbt_cdc._snapshot_columns(node).dbt_valid_to) -%}
+    {%- set valid_to = relation ~ '.' ~ valid_to if relation else valid_to -%}
+    {%- set current = config.get('dbt_valid_to_current') if node is none else node.config.get('dbt_valid_to_current') -%}
+    {%- do return('(' ~ valid_to ~ ' = ' ~ current ~ ' or ' ~ valid_to ~ ' is null)' if current else valid_to ~ ' is null') -%}
+{%- endmacro -%}

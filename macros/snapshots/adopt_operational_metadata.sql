@@ -1,0 +1,68 @@
+{%- macro adopt_operational_metadata(snapshot) -%}
+    {#- Gives an existing snapshot's table the operational columns and fills in every record that lacks them. What only
+        the runs of the past knew is taken from what is there: the process is this command, the times are dbt's own.
+        One statement fills in, and only records that need it: a second time changes nothing. -#}
+    {%- if not execute -%}{%- do return('') -%}{%- endif -%}
+    {%- set node = dbt_cdc._snapshot_node('adopt_operational_metadata', snapshot) -%}
+    {%- set options = dbt_cdc._check_snapshot_options(node) -%}
+    {%- set target = dbt_cdc._snapshot_table(node) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._adoption_faults(node, options, target), node) -%}
+    {%- set names = dbt_cdc._operational_columns() -%}
+    {%- set types = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
+    {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
+    {%- set missing = [] -%}
+    {%- for name, own_name in names.items() if own_name | lower not in existing -%}
+        {%- do missing.append(dbt_cdc._quote(own_name) ~ ' ' ~ types[name]) -%}
+    {%- endfor -%}
+    {%- if missing -%}
+        {%- for statement in dbt_cdc._for_format('allow_type', dbt_cdc._format_of(target))(target, options.effective_timestamp_type) -%}
+            {%- do run_query(statement) -%}
+        {%- endfor -%}
+        {%- do run_query('alter table ' ~ target ~ ' add columns (' ~ (missing | join(', ')) ~ ')') -%}
+    {%- endif -%}
+    {%- do run_query(dbt_cdc._adoption_update(node, options, target, existing)) -%}
+    {%- do log('dbt_cdc: ' ~ target ~ ' has its operational columns, filled in for every record', info=true) -%}
+{%- endmacro -%}
+
+
+{%- macro _adoption_faults(node, options, target) -%}
+    {%- if not options.operational_metadata -%}
+        {%- do return(["the snapshot does not ask for the columns: set meta.dbt_cdc.operational_metadata to true first"]) -%}
+    {%- endif -%}
+    {%- if target is none -%}
+        {%- do return([node.schema ~ '.' ~ node.alias ~ " does not exist; its first run makes it, columns included: dbt snapshot"]) -%}
+    {%- endif -%}
+    {%- if dbt_cdc._format_of(target) is none -%}
+        {%- do return([target ~ " is no Delta, Iceberg or Hudi table"]) -%}
+    {%- endif -%}
+    {%- do return([]) -%}
+{%- endmacro -%}
+
+
+{%- macro _adoption_update(node, options, target, existing) -%}
+    {%- set names, columns = dbt_cdc._operational_columns(), dbt_cdc._snapshot_columns(node) -%}
+    {%- set type, open = options.effective_timestamp_type, dbt_cdc._is_open(node=node) -%}
+    {%- set own = {} -%}
+    {%- for name, own_name in names.items() -%}{%- do own.update({name: dbt_cdc._quote(own_name)}) -%}{%- endfor -%}
+    {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
+    {%- set written = dbt_cdc._quote(columns.dbt_updated_at) if columns.dbt_updated_at | lower in existing else valid_from -%}
+    {%- set this_run = dbt_cdc._literal(invocation_id) -%}
+    {%- set expected = {
+        own.insert_process_id: 'coalesce(' ~ own.insert_process_id ~ ', ' ~ this_run ~ ')',
+        own.update_process_id: 'if(' ~ open ~ ', null, coalesce(' ~ own.update_process_id ~ ', ' ~ this_run ~ '))',
+        own.effective_start_timestamp: dbt_cdc._effective(valid_from, type),
+        own.effective_end_timestamp:
+            'if(' ~ open ~ ', ' ~ dbt_cdc._high_date(type) ~ ', ' ~ dbt_cdc._effective(valid_to, type) ~ ')',
+        own.insert_timestamp: 'coalesce(' ~ own.insert_timestamp ~ ', cast(' ~ written ~ ' as timestamp))',
+        own.update_timestamp:
+            'if(' ~ open ~ ', null, coalesce(' ~ own.update_timestamp ~ ', cast(' ~ valid_to ~ ' as timestamp)))',
+    } -%}
+    update {{ target }} set
+    {%- for column, value in expected.items() %}
+        {{ column }} = {{ value }}{{ ',' if not loop.last }}
+    {%- endfor %}
+    where
+    {%- for column, value in expected.items() %}
+        {{ 'or ' if not loop.first }}not ({{ column }} <=> {{ value }})
+    {%- endfor %}
+{%- endmacro -%}

@@ -1,0 +1,26 @@
+{%- macro drop_operational_metadata(snapshot) -%}
+    {#- Takes the operational columns out of a snapshot's table, so that it can be given back to stock dbt-spark, whose
+        merge wants the columns of its own and no others. A second time changes nothing. -#}
+    {%- if not execute -%}{%- do return('') -%}{%- endif -%}
+    {%- set node = dbt_cdc._snapshot_node('drop_operational_metadata', snapshot) -%}
+    {%- set target = dbt_cdc._snapshot_table(node) -%}
+    {%- set faults = [] -%}
+    {%- if dbt_cdc._snapshot_options(node).operational_metadata -%}
+        {%- do faults.append("the snapshot still asks for the columns: remove meta.dbt_cdc.operational_metadata first") -%}
+    {%- endif -%}
+    {%- if target is none -%}
+        {%- do faults.append(node.schema ~ '.' ~ node.alias ~ " does not exist; there is nothing to drop") -%}
+    {%- endif -%}
+    {%- do dbt_cdc._raise_faults(faults, node) -%}
+    {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
+    {%- set columns = [] -%}
+    {%- for name in dbt_cdc._operational_columns().values() if name | lower in existing -%}
+        {%- do columns.append(dbt_cdc._quote(name)) -%}
+    {%- endfor -%}
+    {%- if columns -%}
+        {%- for statement in dbt_cdc._for_format('drop_columns', dbt_cdc._format_of(target))(target, columns) -%}
+            {%- do run_query(statement) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- do log('dbt_cdc: ' ~ target ~ ' has no operational columns', info=true) -%}
+{%- endmacro -%}

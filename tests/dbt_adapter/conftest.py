@@ -1,0 +1,105 @@
+"""dbt's own fixtures, pointed at the Spark session of the test run.
+
+The tests run with the overrides, operational metadata off and on. `DBT_CDC_ADAPTER_TESTS=stock` runs them without the
+dispatch entry: what dbt-spark does by itself (docs/snapshot_conformance.md).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from dbt.tests import util
+from dbt.tests.adapter.simple_snapshot import new_record_timestamp_mode, test_various_configs
+from dbt.tests.fixtures.project import *  # noqa: F403
+from dbt.tests.fixtures.project import TestProjInfo, write_project_files
+
+from tests.dbt_adapter.spark_project import SparkProject, spark_snapshot
+from tests.support.spark import ROOT
+
+MODES = ["stock"] if os.environ.get("DBT_CDC_ADAPTER_TESTS") == "stock" else ["metadata_off", "metadata_on"]
+
+
+@pytest.fixture(scope="class", params=MODES)
+def mode(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="class")
+def dbt_profile_target(spark: Any, target: dict[str, Any]) -> dict[str, Any]:
+    return dict(target["output"])
+
+
+@pytest.fixture(scope="class")
+def logs_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = str(tmp_path_factory.mktemp("logs"))
+    os.environ["DBT_LOG_PATH"] = folder
+    yield folder
+    del os.environ["DBT_LOG_PATH"]
+
+
+@pytest.fixture(scope="class")
+def shared_data_dir() -> str:
+    return str(ROOT / "tests")
+
+
+@pytest.fixture(scope="class")
+def dbt_project_yml(project_root: Any, project_config_update: Any, mode: str, table_format: str) -> dict[str, Any]:
+    given = project_config_update or {}
+    project: dict[str, Any] = {"name": "test", "profile": "test", "config-version": 2, **given}
+    project["flags"] = {"send_anonymous_usage_stats": False}
+    for resource in ("models", "seeds", "snapshots"):
+        project[resource] = {**project.get(resource, {}), "+file_format": table_format}
+    if mode != "stock":
+        packages = project_root.mkdir("dbt_packages")
+        Path(packages, "dbt_cdc").symlink_to(ROOT)
+        project_root.join("packages.yml").write(yaml.safe_dump({"packages": [{"local": str(ROOT)}]}))
+        order = [project["name"], "dbt_cdc", "dbt"]
+        project["dispatch"] = [{"macro_namespace": "dbt", "search_order": order}]
+    if mode == "metadata_on":
+        project["snapshots"]["+meta"] = {"dbt_cdc": {"operational_metadata": True}}
+    project_root.join("dbt_project.yml").write(yaml.safe_dump(project))
+    return project
+
+
+@pytest.fixture(scope="class")
+def project_files(
+    project_root: Any,
+    models: dict[str, str],
+    snapshots: dict[str, str],
+    properties: dict[str, str],
+    seeds: dict[str, str],
+    dbt_project_yml: Any,
+    table_format: str,
+) -> None:
+    write_project_files(
+        project_root,
+        "models",
+        {name: spark_snapshot(text, table_format) for name, text in {**models, **properties}.items()},
+    )
+    adapted = {name: spark_snapshot(text, table_format) for name, text in snapshots.items()}
+    write_project_files(project_root, "snapshots", adapted)
+    write_project_files(project_root, "seeds", seeds)
+
+
+@pytest.fixture(scope="class")
+def project(project_setup: TestProjInfo, project_files: None, table_format: str) -> TestProjInfo:
+    project_setup.__class__ = SparkProject
+    project_setup.file_format = table_format
+    return project_setup
+
+
+@pytest.fixture(autouse=True)
+def expected_columns_decide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relations are compared on all columns of the expected one, beside which the operational ones may stand."""
+
+    def check(adapter: Any, relation_names: list[str]) -> None:
+        actual, expected = relation_names
+        util.check_relations_equal(adapter, [expected, actual])
+
+    monkeypatch.setattr(test_various_configs, "check_relations_equal", check)
+    monkeypatch.setattr(new_record_timestamp_mode, "check_relations_equal", check)

@@ -1,0 +1,46 @@
+"""Many readers at once, and a metadata table that has seen many runs."""
+
+from __future__ import annotations
+
+import re
+
+from tests.support.project import Project
+
+READER = """
+    {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+    select * from {{ dbt_cdc.ref_changes(source('raw', 'events')) }}
+"""
+
+
+def test_fifty_models_start_at_once_on_an_empty_database_and_a_long_history_is_read_quickly(project: Project) -> None:
+    schema, metadata = project.schema, f"{project.schema}_metadata"
+    project.configure(vars={"dbt_cdc": {"metadata_schema": metadata}})
+    project.sql(f"create table {{schema}}.events (id int, cdc_datetime_updated timestamp) using {project.file_format}")
+    project.sql("insert into {schema}.events values (1, timestamp '2024-01-01')")
+    names = [f"reader_{number}" for number in range(50)]
+    source = f"sources: [{{name: raw, schema: {schema}, tables: [{{name: events}}]}}]"
+    project.write({"models/sources.yml": source, **{f"models/{name}.sql": READER for name in names}})
+
+    project.dbt("run", "--threads", "4")
+    moves = f"select destination, sequence from {metadata}.cdc_metadata"
+    assert sorted(project.rows(moves)) == sorted((f"{schema}.{name}", 1) for name in names)
+    assert project.tables() == {"events", *names}
+
+    project.spark.sql(
+        f"""insert into {metadata}.cdc_metadata
+        select concat('{schema}.upstream_', id % 1000), concat('{schema}.model_', id % 1000),
+            timestamp_micros(id * 1000000), 'column', 'cdc_datetime_updated', 'timestamp', cast(id * 1000000 as string),
+            id div 1000 + 1, current_timestamp(), 'an earlier run'
+        from range(1000000)"""
+    )
+    project.sql("insert into {schema}.events values (2, timestamp '2024-01-02')")
+    project.dbt("run", "--select", "reader_0", "reader_1")
+    for name in ["reader_0", "reader_1"]:
+        assert project.rows(f"select id from {{schema}}.{name} order by id") == [(1,), (2,)]
+        assert (f"{schema}.{name}", 2) in project.rows(moves + " where sequence = 2")
+    asked = rf"where destination = '{schema}\.reader_\d'.*?SQL status: OK in ([\d.]+) seconds"
+    seconds = [float(found) for found in re.findall(asked, project.log(), re.DOTALL)]
+    assert min(seconds[-2:]) < 1
+
+    project.sql(f"drop table {metadata}.cdc_metadata")
+    project.sql(f"drop schema {metadata}")

@@ -1,0 +1,77 @@
+"""What a reader by ref_changes keeps of dbt: hooks, lineage, unit tests, state; how changing inputs are joined."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+from tests.support.project import Project
+
+READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }}\n"
+
+
+def test_hooks_lineage_unit_tests_and_state_selection_stay_as_they_are(project: Project) -> None:
+    hook = "insert into {{ target.schema }}.hooks values ('%s')"
+    project.configure(models={"consumer": {"+post-hook": [hook % "project"]}})
+    project.sql(f"create table {{schema}}.hooks (which string) using {project.file_format}")
+    for table in ["customers", "orders"]:
+        columns = "customer int, name string" if table == "customers" else "id int, customer int, amount int"
+        columns += ", cdc_datetime_updated timestamp"
+        project.sql(f"create table {{schema}}.{table}_raw ({columns}) using {project.file_format}")
+    first = "timestamp '2024-01-01'"
+    project.sql(f"insert into {{schema}}.customers_raw values (1, 'Ann', {first}), (2, 'Bo', {first})")
+    project.sql(f"insert into {{schema}}.orders_raw values (1, 1, 10, {first}), (2, 2, 20, {first})")
+    project.write(
+        {
+            "models/customers.sql": "select * from {{ target.schema }}.customers_raw",
+            "models/orders.sql": "select * from {{ target.schema }}.orders_raw",
+            "models/totals.sql": READER % "customer"
+            + """
+                {{ config(post_hook="insert into {{ target.schema }}.hooks values ('own')") }}
+                with touched as (
+                    select customer from {{ dbt_cdc.ref_changes('orders') }}
+                    union
+                    select customer from {{ dbt_cdc.ref_changes('customers') }}
+                )
+                select customer, name, sum(amount) as amount, {{ var('run', 1) }} as run
+                from {{ ref('customers') }}
+                join {{ ref('orders') }} using (customer)
+                where customer in (select customer from touched)
+                group by all
+            """,
+            "models/models.yml": """
+                models: [{name: totals}]
+                unit_tests:
+                  - name: totals_adds_up
+                    model: totals
+                    given:
+                      - {input: ref('customers'), rows: [{customer: 1, name: Ann}]}
+                      - {input: ref('orders'), rows: [{customer: 1, amount: 1}, {customer: 1, amount: 2}]}
+                    expect: {rows: [{customer: 1, name: Ann, amount: 3}]}
+            """,
+        }
+    )
+    project.dbt("build", "--threads", "1")
+    results = json.loads((project.folder / "target/run_results.json").read_text())["results"]
+    statuses = {result["unique_id"].split(".")[-1]: result["status"] for result in results}
+    assert statuses["totals_adds_up"] == "pass"
+    assert project.rows("select * from {schema}.totals order by customer") == [(1, "Ann", 10, 1), (2, "Bo", 20, 1)]
+    hooks = project.rows("select which, count(*) from {schema}.hooks group by which order by which")
+    assert hooks == [("own", 1), ("project", 3)]
+    assert project.rows("select count(*) from {schema}.cdc_metadata") == [(2,)]
+    manifest = json.loads((project.folder / "target/manifest.json").read_text())
+    parents = manifest["nodes"]["model.consumer.totals"]["depends_on"]["nodes"]
+    assert sorted(parents) == ["model.consumer.customers", "model.consumer.orders"]
+
+    shutil.copytree(project.folder / "target", project.folder / "state")
+    changed = project.dbt("ls", "--select", "state:modified", "--state", str(project.folder / "state"))
+    assert changed.result == []
+
+    # a change on one side reads what belongs to it on the other
+    project.sql("insert into {schema}.orders_raw values (3, 2, 5, timestamp '2024-01-02')")
+    project.dbt("run", "--select", "totals", "--vars", "{run: 2}")
+    assert project.rows("select * from {schema}.totals order by customer") == [(1, "Ann", 10, 1), (2, "Bo", 25, 2)]
+    change = "name = 'Anne', cdc_datetime_updated = timestamp '2024-01-03'"
+    project.sql(f"update {{schema}}.customers_raw set {change} where customer = 1")
+    project.dbt("run", "--select", "totals", "--vars", "{run: 3}")
+    assert project.rows("select * from {schema}.totals order by customer") == [(1, "Anne", 10, 3), (2, "Bo", 25, 2)]

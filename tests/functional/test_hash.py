@@ -1,0 +1,53 @@
+"""dbt_cdc.hash gives in SQL the digests that the Python side gives."""
+
+from __future__ import annotations
+
+from dbt_cdc.hashing import hash_expression
+from tests.support.project import Project
+
+SOURCE = """
+    {{ config(materialized='table') }}
+    select 1 as id, 'x' as v, cast(null as string) as w, cast(1.5 as decimal(9, 3)) as d,
+        timestamp'2020-01-01 00:00:00+00:00' as t, map('b', 1, 'a', null) as m, X'00FF' as h
+    union all
+    select 2, 'it''s', '', -2, timestamp'1969-12-31 23:59:59.999999+00:00', map(), null
+"""
+DIGESTS = """
+    {{ config(materialized='table') }}
+    select
+        id,
+        {{ dbt_cdc.hash(['id']) }} as from_name,
+        {{ dbt_cdc.hash(['W', 'v', 'd', 't', 'h'], 'sha2_256') }} as from_names,
+        {{ dbt_cdc.hash(ref('source_rows'), algorithm='xxhash64') }} as from_relation
+    from {{ ref('source_rows') }}
+"""
+
+
+def test_the_macro_and_the_python_side_agree_for_names_and_relations(project: Project) -> None:
+    project.write({"models/source_rows.sql": SOURCE, "models/digests.sql": DIGESTS})
+    project.dbt("run")
+    frame = project.spark.table(f"{project.schema}.source_rows")
+    fields = {field.name: field for field in frame.schema.fields}
+    expected = frame.selectExpr(
+        "id",
+        hash_expression([fields["id"]]) + " as a",
+        hash_expression([fields[name] for name in "vwdth"], "sha2_256") + " as b",
+        hash_expression(list(fields.values()), "xxhash64") + " as c",
+    )
+    assert project.rows("select * from {schema}.digests order by id") == [
+        tuple(r) for r in expected.orderBy("id").collect()
+    ]
+
+
+def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project: Project) -> None:
+    project.write(
+        {
+            "models/source_rows.sql": "{{ config(materialized='table') }} select array(map('a', 1)) as deep",
+            "models/wrong.sql": "select {{ dbt_cdc.hash(['a'], 'md55') }} as d",
+            "models/deep.sql": "select {{ dbt_cdc.hash(ref('source_rows')) }} as d from {{ ref('source_rows') }}",
+        }
+    )
+    said = project.error("run")
+    assert "unknown algorithm 'md55', did you mean 'md5'?" in said
+    project.remove("models/wrong.sql")
+    assert "column 'deep' is a array<map<string,int>>" in project.error("run")

@@ -1,0 +1,175 @@
+"""hash_diff: columns by YAML, sensitive and ignored ones, schema changes, and all that is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.project import Project
+
+MODEL = """
+def model(dbt, spark):
+    dbt.config(materialized="hash_diff")
+    return spark.read.option("header", "true").csv("PATH")
+"""
+YAML = """
+models:
+  - name: people
+    config:
+      meta: {dbt_cdc: {effective_date: "{{ var('day') }}"}}
+    columns:
+      - {name: country, data_type: string, meta: {dbt_cdc: {key: true}}}
+      - {name: nr, data_type: bigint, meta: {dbt_cdc: {key: true}}}
+      - {name: full name, data_type: string}
+      - {name: salary, data_type: "decimal(10,2)"}
+      - {name: ssn, data_type: string, config: {meta: {dbt_cdc: {sensitive: true}}}}
+      - {name: loaded_at, data_type: timestamp, meta: {dbt_cdc: {ignore: true}}}
+"""
+HEADER = "country,nr,full name,salary,ssn,loaded_at"
+
+
+def prepare(project: Project, yaml: str = YAML) -> None:
+    path = str(project.folder / "landing")
+    project.write({"models/people.py": MODEL.replace("PATH", path), "models/people.yml": yaml})
+
+
+def land(project: Project, *lines: str, header: str = HEADER) -> None:
+    if (project.folder / "landing").exists():
+        project.remove("landing")
+    project.write({"landing/people.csv": "\n".join([header, *lines])})
+
+
+def run(project: Project, day: str) -> Any:
+    project.dbt("run", "--vars", f"{{day: '{day}'}}")
+    return project.run_results()["people"]["adapter_response"]["operations"]
+
+
+def state(project: Project) -> list[tuple[Any, ...]]:
+    return project.rows(
+        "select t.country, t.nr, t.`full name`, cast(t.salary as string), s.ssn,"
+        " date_format(t.loaded_at, 'HH'), t.operation"
+        " from {schema}.people t left join {schema}.people__sensitive s on t.keyhash = s.keyhash order by 1, 2"
+    )
+
+
+def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yaml_says(project: Project) -> None:
+    prepare(project)
+    land(
+        project,
+        'FR,1,"Ann, B",1.5,s1,2020-01-01 01:00:00',
+        "FR,2,,2,s2,2020-01-01 01:00:00",
+        "DE,12,Cy,,,2020-01-01 01:00:00",
+    )
+    assert run(project, "2020-01-01") == {"I": 3, "U": 0, "D": 0, "X": 0, "N": 0}
+    main = ["keyhash", "nonkeyhash", "country", "nr", "full name", "salary", "loaded_at", "operation", "eff_start_date"]
+    assert [name for name, _ in project.columns("people")] == main
+    assert [name for name, _ in project.columns("people__history")] == main
+    assert dict(project.columns("people"))["salary"] == "decimal(10,2)"
+    assert project.columns("people__sensitive") == [("keyhash", "string"), ("ssn", "string")]
+
+    # other spelling of the same values, another ignored value: N and as it was; a sensitive value: U
+    land(
+        project,
+        'FR,01,"Ann, B",1.50,s1,2020-01-02 02:00:00',
+        "FR,2,,2,s2 new,2020-01-02 02:00:00",
+        "DE,1,Cy,,,2020-01-02 02:00:00",
+    )
+    assert run(project, "2020-01-02") == {"I": 1, "U": 1, "D": 1, "X": 0, "N": 1}
+    assert state(project) == [
+        ("DE", 1, "Cy", None, None, "02", "I"),
+        ("FR", 1, "Ann, B", "1.50", "s1", "01", "N"),
+        ("FR", 2, None, "2.00", "s2 new", "02", "U"),
+    ]
+    before = state(project)
+    # a new column without values changes nothing
+    land(project, *[line + "," for line in (
+        'FR,01,"Ann, B",1.50,s1,2020-01-02 02:00:00', "FR,2,,2,s2 new,2020-01-02 02:00:00",
+        "DE,1,Cy,,,2020-01-02 02:00:00")], header=HEADER + ",city")  # fmt: skip
+    assert run(project, "2020-01-03") == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 3}
+    assert [row[:6] for row in state(project)] == [row[:6] for row in before]
+    assert "city" in dict(project.columns("people"))
+    assert "city" in dict(project.columns("people__history"))
+
+
+def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project) -> None:
+    prepare(project)
+    good = "FR,1,Ann,1,secret,2020-01-01 01:00:00"
+    bad = [
+        good,
+        good,
+        "FR,,Bo,1,secret,2020-01-01 01:00:00",
+        "FR,3,Cy,much,secret,never",
+        "FR,4,Di,1,secret,2020-01-01 01:00:00",
+    ]
+    land(project, *bad)
+    said = project.error("run", "--vars", "{day: '2020-01-01'}")
+    assert "model.consumer.people can't run, nothing was written" in said
+    assert "1 rows have NULL in a key part: null key part: nr." in said
+    assert "1 rows have a value that does not cast: does not cast: salary (decimal(10,2)) 'much', loaded_at" in said
+    assert """2 rows share their key with another row: {"country":"FR","nr":1} 2 times""" in said
+    assert "secret" not in said
+    assert project.tables() == set()
+
+    land(project, good)
+    run(project, "2020-01-02")
+    held = state(project)
+    land(project, *bad)
+    assert "2 rows share their key with another row" in project.error("run", "--vars", "{day: '2020-01-03'}")
+    land(project, good)
+    older = project.error("run", "--vars", "{day: '2020-01-01'}")
+    assert "effective_date is 2020-01-01, the last load was of 2020-01-02" in older
+    land(project, "1,Ann,1,x,2020-01-01 01:00:00", header="nr,full name,salary,ssn,loaded_at")
+    missing = project.error("run", "--vars", "{day: '2020-01-03'}")
+    assert "unique_key: the data have no column 'country'" in missing
+    land(project, good)
+    prepare(project, YAML.replace("full name, data_type: string", "full name, meta: {dbt_cdc: {key: true}}"))
+    keys = project.error("run", "--vars", "{day: '2020-01-03'}")
+    assert 'unique_key is ["country", "full name", "nr"], the table was made with ["country", "nr"]' in keys
+    prepare(project, YAML.replace("effective_date:", "hash_algorithm: sha2_256, effective_date:"))
+    assert "hash_algorithm is sha2_256, the table was made with md5" in project.error(
+        "run", "--vars", "{day: '2020-01-03'}"
+    )
+    assert state(project) == held
+    assert project.rows("select count(*) from {schema}.people__history") == [(1,)]
+
+
+def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
+    prepare(
+        project,
+        """
+        models:
+          - name: people
+            config:
+              on_schema_change: sync_all_columns
+              meta: {dbt_cdc: {extract_typ: full, extract_type: ful, effective_date: yesterday, ignore_columns: [nr]}}
+            columns:
+              - {name: nr, meta: {dbt_cdc: {key: true}}}
+              - {name: ssn, meta: {dbt_cdc: {sensitiv: true}}}
+        """.replace("\n        ", "\n"),
+    )
+    land(project, "FR,1,Ann,1,secret,2020-01-01 01:00:00")
+    said = project.error("run")
+    for part in (
+        "unknown option 'extract_typ', did you mean 'extract_type'?",
+        "option 'extract_type' must be one of full, delta, got \"ful\", did you mean 'full'?",
+        "option 'effective_date' must be a date like 2019-06-18, got \"yesterday\"",
+        "column 'nr' is a key and can't be ignored too",
+        "column 'ssn': unknown option 'sensitiv', did you mean 'sensitive'?",
+        "on_schema_change must be one of ignore, fail, append_new_columns, got 'sync_all_columns'",
+    ):
+        assert part in said
+    assert project.tables() == set()
+
+
+def test_rows_that_do_not_cast_go_to_the_rejects_when_asked_and_a_known_key_keeps_its_row(project: Project) -> None:
+    prepare(project, YAML.replace("effective_date:", "on_cast_error: rejects, effective_date:"))
+    land(project, "FR,1,Ann,1,s,2020-01-01 01:00:00", "FR,2,Bo,2,s,2020-01-01 01:00:00")
+    run(project, "2020-01-01")
+    land(project, "FR,1,Ann,one,s,2020-01-01 01:00:00", "FR,x,Bo,2,s,2020-01-01 01:00:00")
+    assert run(project, "2020-01-02") == {"I": 0, "U": 0, "D": 1, "X": 0, "N": 1}
+    assert project.rows(
+        "select fault, get_json_object(incoming_row, '$.salary') from {schema}.people__rejects order by 1"
+    ) == [
+        ("does not cast: nr (bigint) 'x'", "2"),
+        ("does not cast: salary (decimal(10,2)) 'one'", "one"),
+    ]
+    assert project.rows("select count(*) from {schema}.people__rejects where contains(incoming_row, 'ssn')") == [(0,)]

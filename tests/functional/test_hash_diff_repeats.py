@@ -1,0 +1,112 @@
+"""hash_diff: a date loaded again, a run killed between its writes, two runs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_cdc._hash_diff_load import Load
+from dbt_cdc._hash_diff_tables import Tables
+from tests.support.hash_diff import Expected, Model, Rows
+from tests.support.project import Project
+
+PROPERTIES = {
+    "delta": {"delta.enableDeletionVectors": "true"},
+    "iceberg": {
+        "format-version": "2",
+        "write.merge.mode": "merge-on-read",
+        "write.update.mode": "merge-on-read",
+        "write.delete.mode": "merge-on-read",
+        "write.distribution-mode": "none",
+    },
+}
+
+
+def model(project: Project, **options: Any) -> Model:
+    return Model(project.spark, project.schema, project.file_format, PROPERTIES[project.file_format], **options)
+
+
+def rows(**values: str | None) -> Rows:
+    """_1='a' is the row (1, 'a')."""
+    return {int(name[1:]): (value,) for name, value in values.items()}
+
+
+def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Project) -> None:
+    loaded = model(project)
+    first = ("2020-01-01", rows(_1="a", _2="b", _3="c", _4="d"), "full")
+    second = ("2020-01-03", rows(_1="x", _2="B", _3="c", _5="e"), "delta")
+    loaded.load(*first)
+    loaded.load(*second)
+    for again in (
+        second,
+        ("2020-01-03", rows(_1="a", _2="B", _9="z"), "full"),
+        ("2020-01-03", rows(_4="d"), "delta"),
+    ):
+        expected = Expected.of([first, again])
+        assert loaded.load(*again) == expected.counts
+        loaded.check(expected)
+    older = ("2020-01-02", rows(_3="c", _7="q"), "full")
+    with pytest.raises(DbtRuntimeError, match="the last load was of 2020-01-03"):
+        loaded.load(*older)
+    expected = Expected.of([first, older])
+    assert loaded.load(*older, allow_older_date=True) == expected.counts
+    loaded.check(expected)
+
+
+class Killed(BaseException):
+    """What a killed process does: nothing more."""
+
+
+def kill(monkeypatch: pytest.MonkeyPatch, place: type, name: str, *, after: bool) -> None:
+    """From now on a run ends before or right after the named step."""
+    step: Callable[..., Any] = getattr(place, name)
+
+    def killed(*arguments: Any, **options: Any) -> Any:
+        if after:
+            step(*arguments, **options)
+        raise Killed
+
+    monkeypatch.setattr(place, name, killed)
+
+
+def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = model(project, sensitive_columns=["s"])
+    days: list[tuple[str, Rows, str, type, str, bool]] = [
+        ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full", Tables, "create", True),
+        ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full", Tables, "confirm", False),
+        ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full", Tables, "confirm", True),
+        ("2020-01-02", {1: ("a", "P"), 3: ("c", "r")}, "full", Load, "_write_sensitive", True),
+        ("2020-01-02", {1: ("a", "P"), 3: ("c", "r")}, "full", Load, "_merge", True),
+        ("2020-01-03", {1: ("a", "p")}, "delta", Tables, "set_properties", False),
+    ]
+    done: dict[str, tuple[str, Rows, str]] = {}
+    for day, data, extract, place, name, after in days:
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            kill(patched, place, name, after=after)
+            loaded.load(day, data, extract)
+        done[day] = (day, data, extract)
+    loaded.load(*done["2020-01-03"])
+    loaded.check(Expected.of(list(done.values())))
+
+
+def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = model(project)
+    first = ("2020-01-01", rows(_1="a", _2="b"), "full")
+    winner, loser = ("2020-01-02", rows(_1="A"), "full"), ("2020-01-02", rows(_2="B"), "full")
+    loaded.load(*first)
+    merge = Load._merge
+
+    def beaten(self: Load, *arguments: Any) -> None:
+        monkeypatch.setattr(Load, "_merge", merge)
+        loaded.load(*winner)
+        merge(self, *arguments)
+
+    monkeypatch.setattr(Load, "_merge", beaten)
+    with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time and was first"):
+        loaded.load(*loser)
+    loaded.check(Expected.of([first, winner]))

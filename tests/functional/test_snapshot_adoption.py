@@ -1,0 +1,107 @@
+"""A snapshot made by stock dbt gets the operational columns, keeps its history, and can be given back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from tests.support.project import Project
+from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
+
+SNAPSHOT = """
+snapshots:
+  - name: s
+    relation: source('raw', 'things')
+    config:
+      unique_key: id
+      strategy: timestamp
+      updated_at: updated_at
+      hard_deletes: invalidate
+"""
+COLUMNS = "id, status, updated_at"
+ON = {"+meta": {"dbt_cdc": {"operational_metadata": True}}}
+ADOPT = ("run-operation", "adopt_operational_metadata", "--args", "{snapshot: s}")
+BY_PROCESS = (
+    "select id, status, insert_process_id, update_process_id, effective_start_timestamp, effective_end_timestamp "
+    "from {schema}.s order by id, dbt_valid_from"
+)
+
+
+def test_a_stock_snapshot_adopts_the_columns_and_stock_dbt_can_go_on_with_it(project: Project) -> None:
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
+    project.configure(dispatch=False)
+    supply(project, "(1, 'a', timestamp '2024-01-01'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
+    project.dbt("snapshot")
+    supply(project, "(1, 'a2', timestamp '2024-01-02'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
+    project.dbt("snapshot")
+    history = project.rows("select id, status, dbt_scd_id, dbt_valid_from, dbt_valid_to from {schema}.s order by 1, 4")
+
+    project.configure(snapshots=ON)
+    error = project.error("snapshot")
+    assert "has no column(s) insert_process_id" in error
+    assert "dbt run-operation adopt_operational_metadata --args '{snapshot: s}'" in error
+    project.dbt(*ADOPT)
+    adopted = project.rows(BY_PROCESS)
+    process = adopted[0][2]
+    assert adopted == [
+        (1, "a", process, process, datetime(2024, 1, 1), datetime(2024, 1, 2)),
+        (1, "a2", process, None, datetime(2024, 1, 2), HIGH),
+        (2, "b", process, None, datetime(2024, 1, 1), HIGH),
+    ]
+    project.dbt(*ADOPT)
+    assert project.rows(BY_PROCESS) == adopted
+    kept = project.rows("select id, status, dbt_scd_id, dbt_valid_from, dbt_valid_to from {schema}.s order by 1, 4")
+    assert kept == history
+
+    supply(project, "(1, 'a3', timestamp '2024-01-03'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
+    run = snapshot(project)
+    assert project.rows(BY_PROCESS)[1:3] == [
+        (1, "a2", process, run, datetime(2024, 1, 2), datetime(2024, 1, 3)),
+        (1, "a3", run, None, datetime(2024, 1, 3), HIGH),
+    ]
+
+    # off: the columns stay, what is written from now on has none
+    project.configure()
+    supply(project, "(1, 'a4', timestamp '2024-01-04'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
+    project.dbt("snapshot")
+    assert project.rows(BY_PROCESS)[3] == (1, "a4", None, None, None, None)
+
+    # on again: told to fill the gap, by the same command
+    project.configure(snapshots=ON)
+    assert "open records without effective_end_timestamp" in project.error("snapshot")
+    project.dbt(*ADOPT)
+    rows = project.rows(BY_PROCESS)
+    assert [row[5] for row in rows] == [datetime(2024, 1, 2), datetime(2024, 1, 3), datetime(2024, 1, 4), HIGH, HIGH]
+    assert all((row[3] is None) == (row[5] == HIGH) and row[2] for row in rows)
+
+    # given back: stock dbt goes on
+    drop = ("run-operation", "drop_operational_metadata", "--args", "{snapshot: s}")
+    project.error(*drop)
+    assert "still asks for the columns" in project.log()
+    project.configure()
+    project.dbt(*drop)
+    project.dbt(*drop)
+    project.configure(dispatch=False)
+    supply(project, "(1, 'a5', timestamp '2024-01-05'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
+    project.dbt("snapshot")
+    assert project.rows("select id, status, dbt_valid_to from {schema}.s order by id, dbt_valid_from") == [
+        (1, "a", datetime(2024, 1, 2)),
+        (1, "a2", datetime(2024, 1, 3)),
+        (1, "a3", datetime(2024, 1, 4)),
+        (1, "a4", datetime(2024, 1, 5)),
+        (1, "a5", None),
+        (2, "b", None),
+    ]
+    dbt_columns = ["dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to"]
+    assert [name for name, _ in project.columns("s")] == ["id", "status", "updated_at", *dbt_columns]
+    assert project.tables() == {"things", "s"}
+
+
+def test_adoption_says_what_it_needs(project: Project) -> None:
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
+    project.error(*ADOPT[:-1], "{snapshot: orders}")
+    assert "unknown snapshot 'orders'" in project.log()
+    project.error(*ADOPT)
+    assert "does not ask for the columns" in project.log()
+    project.configure(snapshots=ON)
+    project.error(*ADOPT)
+    assert "does not exist" in project.log()

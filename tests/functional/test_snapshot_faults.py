@@ -1,0 +1,172 @@
+"""What a snapshot refuses, with one error and nothing written; and what two runs at once leave behind."""
+
+from __future__ import annotations
+
+from tests.support.project import Project
+from tests.support.snapshots import SOURCES, snapshot, supply
+
+SNAPSHOT = """
+snapshots:
+  - name: s
+    relation: source('raw', 'things')
+    config:
+      unique_key: [id, region]
+      strategy: check
+      check_cols: [status]
+      hard_deletes: invalidate
+      meta: {dbt_cdc: %s}
+"""
+COLUMNS = "id, region, status"
+
+
+def write(project: Project, options: str) -> None:
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT % options})
+
+
+def contents(project: Project) -> list[tuple[object, ...]]:
+    return project.rows("select id, region, status, dbt_valid_to is null from {schema}.s order by id, dbt_valid_from")
+
+
+def test_without_the_dispatch_entry_the_run_stops_at_once_with_the_lines_to_paste(project: Project) -> None:
+    project.configure(dispatch=False)
+    write(project, "{operational_metadata: true}")
+    project.write({"models/a.sql": "select 1 as id"})
+    supply(project, "(1, 'eu', 'a')", COLUMNS)
+    error = project.error("build")
+    for part in (
+        "snapshot.consumer.s",
+        "- macro_namespace: dbt",
+        "search_order: ['consumer', 'dbt_cdc', 'dbt']",
+        "dbt_project.yml",
+    ):
+        assert part in error + project.log()
+    assert project.tables() == {"things"}
+
+    # what is not selected, or asks for nothing, is let be
+    project.dbt("run", "--select", "a")
+    write(project, "{operational_metadata: false}")
+    project.dbt("snapshot")
+    assert project.tables() == {"things", "a", "s"}
+
+
+def test_all_wrong_options_are_told_at_once_before_anything_is_written(project: Project) -> None:
+    project.configure(
+        vars={"default_high_dttm": "the end", "dbt_cdc": {"operational_metadata_columns": {"insert_proces_id": "x"}}}
+    )
+    write(
+        project,
+        "{operational_metadata: true, max_delete_fraction: 1.5, "
+        "effective_timestamp_type: date, operationl_metadata: 1}",
+    )
+    supply(project, "(1, 'eu', 'a')", COLUMNS)
+    error = project.error("snapshot")
+    for part in (
+        "snapshot.consumer.s",
+        "unknown option 'operationl_metadata', did you mean 'operational_metadata'?",
+        "'max_delete_fraction' must lie between 0 and 1, got 1.5",
+        "'effective_timestamp_type' must be one of timestamp_ntz, timestamp, got \"date\"",
+        "'default_high_dttm' must be a point in time",
+        '"the end"',
+        "unknown column 'insert_proces_id', did you mean 'insert_process_id'?",
+    ):
+        assert part in error
+    assert project.tables() == {"things"}
+
+
+def test_duplicate_and_null_keys_are_refused_on_the_first_run_and_on_later_ones(project: Project) -> None:
+    write(project, "{}")
+    bad = "(1, 'eu', 'a'), (1, 'eu', 'b'), (2, 'eu', 'c'), (2, 'eu', 'c'), (3, 'us', 'd'), (null, 'us', 'e')"
+    parts = ("unique_key id, region must be unique", "2 key(s)", "1, eu (2 rows)", "2, eu (2 rows)", "NULL in 1 row(s)")
+    supply(project, bad, COLUMNS)
+    error = project.error("snapshot")
+    assert all(part in error for part in parts), error
+    assert project.tables() == {"things"}
+
+    supply(project, "(1, 'eu', 'a'), (2, 'eu', 'c')", COLUMNS)
+    project.dbt("snapshot")
+    before = contents(project)
+    supply(project, bad, COLUMNS)
+    error = project.error("snapshot")
+    assert all(part in error for part in parts), error
+    assert contents(project) == before == [(1, "eu", "a", True), (2, "eu", "c", True)]
+    assert project.tables() == {"things", "s"}
+
+
+def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Project) -> None:
+    write(project, "{operational_metadata: true, max_delete_fraction: 0.5}")
+    supply(project, "(1, 'eu', 'a'), (2, 'eu', 'b'), (3, 'eu', 'c'), (4, 'eu', 'd')", COLUMNS)
+    project.dbt("snapshot")
+    project.dbt("snapshot", "--empty")
+    assert len(contents(project)) == 4
+
+    project.sql("delete from {schema}.things where true")
+    error = project.error("snapshot")
+    assert "would close 4 of 4 live records" in error and "'max_delete_fraction' allows (0.5)" in error
+    assert [row[3] for row in contents(project)] == [True] * 4
+
+    supply(project, "(1, 'eu', 'a2'), (2, 'eu', 'b2')", COLUMNS)
+    project.dbt("snapshot")
+    assert contents(project) == [
+        (1, "eu", "a", False),
+        (1, "eu", "a2", True),
+        (2, "eu", "b", False),
+        (2, "eu", "b2", True),
+        (3, "eu", "c", False),
+        (4, "eu", "d", False),
+    ]
+    assert "OK (0 new, 2 changed, 2 deleted)" in project.run_results()["s"]["message"]
+    project.dbt("snapshot")
+    assert "OK (0 new, 0 changed, 0 deleted)" in project.run_results()["s"]["message"]
+
+
+#: What another run does between this run's comparison and its merge: dbt adds columns just then. Spark would renew what
+#: it keeps for this run if the other one were in the same application, so it is frozen first.
+OTHER_RUN = """
+{% macro spark__create_columns(relation, columns) %}
+    {% if var('other_run', '') %}
+        {% set kept = 'dbt_cdc__s__changes__' ~ invocation_id.replace('-', '') %}
+        {% do run_query('create or replace table ' ~ relation ~ '_frozen using FORMAT as select * from ' ~ kept) %}
+        {% do run_query('uncache table ' ~ kept) %}
+        {% do run_query('create or replace temporary view ' ~ kept ~ ' as select * from ' ~ relation ~ '_frozen') %}
+        {% do run_query(var('other_run').replace('TARGET', relation | string)) %}
+    {% endif %}
+{% endmacro %}
+"""
+
+
+def test_a_run_that_was_overtaken_by_another_fails_and_no_key_has_two_open_records(project: Project) -> None:
+    write(project, "{operational_metadata: true}")
+    project.write({"macros/other_run.sql": OTHER_RUN.replace("FORMAT", project.file_format)})
+    supply(project, "(1, 'eu', 'a'), (2, 'eu', 'b')", COLUMNS)
+    project.dbt("snapshot")
+
+    columns = "id, region, status, dbt_scd_id, dbt_updated_at, dbt_valid_from, dbt_valid_to"
+    insert = (
+        f"insert into TARGET ({columns}) select %s, 'eu', '%s', '%s', current_timestamp(), current_timestamp(), null"
+    )
+    others = {
+        "a key that is new to both": insert % (3, "z", "other"),
+        "a record that the other closed": "update TARGET set dbt_valid_to = current_timestamp() where id = 1",
+        "a record that the other deleted": "update TARGET set dbt_valid_to = current_timestamp() where id = 2",
+    }
+    supply(project, "(1, 'eu', 'a2'), (3, 'eu', 'c')", COLUMNS)
+    for what, statement in others.items():
+        project.sql(
+            f"create or replace table {{schema}}.kept using {project.file_format} as select * from {{schema}}.s"
+        )
+        error = project.error("snapshot", "--vars", f'{{other_run: "{statement}"}}')
+        assert "another run changed" in error and "Run the snapshot again" in error, what
+        open_twice = "select id from {schema}.s where dbt_valid_to is null group by id having count(*) > 1"
+        assert project.rows(open_twice) == [], what
+        assert project.rows("select count(*) from {schema}.s where status in ('a2', 'c')") == [(0,)], what
+        project.sql("insert overwrite {schema}.s select * from {schema}.kept")
+    project.sql("drop table {schema}.kept")
+
+    # left alone, the run goes through
+    snapshot(project)
+    assert contents(project) == [
+        (1, "eu", "a", False),
+        (1, "eu", "a2", True),
+        (2, "eu", "b", False),
+        (3, "eu", "c", True),
+    ]

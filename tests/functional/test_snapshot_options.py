@@ -1,0 +1,193 @@
+"""Every option of dbt's snapshots, alone and combined, with operational metadata over four runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from tests.support.project import Project
+from tests.support.snapshots import SOURCES, snapshot, supply
+
+ON = {"dbt_cdc": {"operational_metadata": True}}
+TIMESTAMP = {"strategy": "timestamp", "updated_at": "updated_at", "meta": ON}
+CHECK = {"strategy": "check", "check_cols": ["name"], "meta": ON}
+COMPOSITE = {"unique_key": ["a", "b"]}
+RENAMED = {
+    "snapshot_meta_column_names": {
+        "dbt_valid_from": "valid_from",
+        "dbt_valid_to": "VALID_TO",
+        "dbt_scd_id": "scd_id",
+        "dbt_updated_at": "written_at",
+        "dbt_is_deleted": "is_deleted",
+    }
+}
+HIGH_VALID_TO = {"dbt_valid_to_current": "to_timestamp('9999-01-01')"}
+
+SNAPSHOTS: dict[str, dict[str, Any]] = {
+    "ts_ignore": {**TIMESTAMP, "unique_key": "a * 10 + b"},
+    "ts_invalidate": {**TIMESTAMP, **COMPOSITE, "hard_deletes": "invalidate"},
+    "ts_new_record": {**TIMESTAMP, **COMPOSITE, "hard_deletes": "new_record"},
+    "ts_all_at_once": {**TIMESTAMP, **COMPOSITE, **RENAMED, **HIGH_VALID_TO, "hard_deletes": "new_record"},
+    "check_ignore": {**CHECK, **COMPOSITE, **HIGH_VALID_TO},
+    "check_renamed": {**CHECK, **COMPOSITE, **RENAMED, **HIGH_VALID_TO, "hard_deletes": "invalidate"},
+    "check_off": {**CHECK, **COMPOSITE, "hard_deletes": "new_record", "meta": {}, "check_cols": "all"},
+    "own_strategy": {
+        **TIMESTAMP,
+        "strategy": "by_name",
+        "unique_key": "concat(a, '-', b)",
+        "hard_deletes": "invalidate",
+    },
+}
+
+#: a strategy as a project may bring it
+BY_NAME = """
+{% macro snapshot_by_name_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) %}
+    {% set key = config.get('unique_key') %}
+    {% do return({
+        'unique_key': key,
+        'updated_at': 'updated_at',
+        'row_changed': snapshotted_rel ~ '.name <> ' ~ current_rel ~ '.name',
+        'scd_id': snapshot_hash_arguments([key, 'updated_at', 'name']),
+        'hard_deletes': config.get('hard_deletes'),
+    }) %}
+{% endmacro %}
+"""
+
+COLUMNS = "a, b, name, updated_at"
+DAYS = [
+    "(1, 1, 'ann', timestamp '2024-01-01'), (1, 2, 'bob', timestamp '2024-01-01'), "
+    "(2, 1, 'cid', timestamp '2024-01-01')",
+    "(1, 1, 'ann2', timestamp '2024-01-02'), (1, 2, 'bob', timestamp '2024-01-01'), "
+    "(3, 1, 'dan', timestamp '2024-01-02')",
+    # 2-1 returns with the updated_at that it had when it went
+    "(1, 1, 'ann2', timestamp '2024-01-02'), (1, 2, 'bob', timestamp '2024-01-01'), "
+    "(2, 1, 'cid', timestamp '2024-01-01'), (3, 1, 'dan', timestamp '2024-01-02')",
+    # and then changes, at a time long before the run that saw it return
+    "(1, 1, 'ann2', timestamp '2024-01-02'), (1, 2, 'bob', timestamp '2024-01-01'), "
+    "(2, 1, 'cid4', timestamp '2024-01-03'), (3, 1, 'dan', timestamp '2024-01-02')",
+]
+
+SAME_FOR_ALL = [(1, 1, "ann", 1, 2), (1, 1, "ann2", 2, None), (1, 2, "bob", 1, None), (3, 1, "dan", 2, None)]
+#: a, b, name, run that wrote, run that closed
+EXPECTED = {
+    "ignore": [*SAME_FOR_ALL, (2, 1, "cid", 1, 4), (2, 1, "cid4", 4, None)],
+    "invalidate": [*SAME_FOR_ALL, (2, 1, "cid", 1, 2), (2, 1, "cid", 3, 4), (2, 1, "cid4", 4, None)],
+    "new_record": [
+        *SAME_FOR_ALL,
+        (2, 1, "cid", 1, 2),
+        (2, 1, "cid", 2, 3),
+        (2, 1, "cid", 3, 4),
+        (2, 1, "cid4", 4, None),
+    ],
+}
+
+
+def write_project(project: Project) -> None:
+    entries = []
+    for name, config in SNAPSHOTS.items():
+        columns = RENAMED["snapshot_meta_column_names"] if "snapshot_meta_column_names" in config else {}
+        valid_from, valid_to = (
+            columns.get("dbt_valid_from", "dbt_valid_from"),
+            columns.get("dbt_valid_to", "dbt_valid_to"),
+        )
+        high = f" or {valid_to} = {config['dbt_valid_to_current']}" if "dbt_valid_to_current" in config else ""
+        key, is_open = config["unique_key"], f"{valid_to} is null{high}"
+        versions = {"unique_key": key, "valid_from": valid_from, "valid_to": valid_to}
+        tests: list[dict[str, Any]] = [
+            {"dbt_cdc.one_open_record_per_key": {"arguments": {"unique_key": key, "is_open": is_open}}},
+            {"dbt_cdc.no_overlapping_versions": {"arguments": versions}},
+        ]
+        if config["meta"]:
+            tests += [
+                {"dbt_cdc.open_records_carry_high_date": {"arguments": {"is_open": is_open}}},
+                {"dbt_cdc.closed_records_carry_process_id": {"arguments": {"is_open": is_open}}},
+            ]
+        entries.append({"name": name, "relation": "source('raw', 'things')", "config": config, "data_tests": tests})
+    project.write(
+        {
+            "models/sources.yml": SOURCES,
+            "macros/by_name.sql": BY_NAME,
+            "snapshots/s.yml": yaml.safe_dump({"snapshots": entries}),
+        }
+    )
+
+
+def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project: Project) -> None:
+    write_project(project)
+    runs = {}
+    for day, rows in enumerate(DAYS, 1):
+        supply(project, rows, COLUMNS)
+        runs[snapshot(project)] = day
+    project.dbt("test")
+
+    for name, config in SNAPSHOTS.items():
+        expected = sorted(EXPECTED[config.get("hard_deletes", "ignore")], key=repr)
+        scd_id = "scd_id" if "snapshot_meta_column_names" in config else "dbt_scd_id"
+        count, ids = project.rows(f"select count(*), count(distinct {scd_id}) from {{schema}}.{name}")[0]
+        assert count == ids == len(expected), name
+        if not config["meta"]:
+            assert project.rows(f"select name from {{schema}}.{name} order by name") == [
+                (row[2],) for row in sorted(expected, key=lambda row: row[2])
+            ]
+            continue
+        rows = project.rows(f"select a, b, name, insert_process_id, update_process_id from {{schema}}.{name}")
+        by_run = [(a, b, n, runs[wrote], runs.get(closed)) for a, b, n, wrote, closed in rows]
+        assert sorted(by_run, key=repr) == expected, name
+    assert project.tables() == {"things", *SNAPSHOTS}
+
+    deleted = "select name, is_deleted from {schema}.ts_all_at_once where a = 2 order by insert_timestamp"
+    assert project.rows(deleted) == [("cid", "False"), ("cid", "True"), ("cid", "False"), ("cid4", "False")]
+    assert [name for name, _ in project.columns("check_off")] == [
+        "a", "b", "name", "updated_at",
+        "dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted",
+    ]  # fmt: skip
+
+
+def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project) -> None:
+    project.write(
+        {
+            "models/sources.yml": SOURCES,
+            "models/passed_on.sql": """
+                {{ config(materialized='ephemeral') }}
+                select * from {{ source('raw', 'things') }}
+            """,
+            "snapshots/s.sql": """
+                {% snapshot odd %}
+                {{ config(unique_key='`order id`', strategy='check', check_cols='all', hard_deletes='new_record') }}
+                select * from {{ ref('passed_on') }}
+                {% endsnapshot %}
+            """,
+        }
+    )
+    project.configure(
+        snapshots={"+meta": {"dbt_cdc": {"operational_metadata": True}}},
+        vars={
+            "operational_metadata_columns": {"insert_process_id": "Job"},
+            "dbt_cdc": {"default_high_dttm": "9999-12-31"},
+        },
+    )
+    rows = "('o''1', 1, 'x'), ('o2', 2, 'y')"
+    mapping = "tblproperties ('delta.columnMapping.mode' = 'name')" if project.file_format == "delta" else ""
+    odd = "`order id`, `select`, `Straße.ä`"
+    make = "create or replace table {schema}.things using %s %s as select * from values %s as t(%s)"
+    project.sql(make % (project.file_format, mapping, rows.replace("''", "\\'"), odd))
+    first = snapshot(project)
+    project.sql(make % (project.file_format, mapping, "('o2', 2, 'y', true)", odd + ", later"))
+    second = snapshot(project)
+    project.sql(make % (project.file_format, mapping, "('o2', 3, 'y', true)", odd + ", later"))
+    third = snapshot(project)
+
+    assert project.rows(
+        "select `order id`, `select`, `Straße.ä`, later, dbt_is_deleted, Job, update_process_id from {schema}.odd "
+        "order by `order id`, insert_timestamp"
+    ) == [
+        ("o'1", 1, "x", None, "False", first, second),
+        ("o'1", 1, "x", None, "True", second, None),
+        ("o2", 2, "y", None, "False", first, second),
+        ("o2", 2, "y", True, "False", second, third),
+        ("o2", 3, "y", True, "False", third, None),
+    ]
+    is_open = "effective_end_timestamp = timestamp_ntz '9999-12-31 00:00:00'"
+    assert project.rows(f"select count(*) from {{schema}}.odd where {is_open}") == [(2,)]
+    assert project.tables() == {"things", "odd"}

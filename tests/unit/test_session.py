@@ -1,0 +1,106 @@
+"""What a user reads when no Spark session can be had for Python models."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_cdc import _frames
+from dbt_cdc._session import get_session
+
+
+class Builder:
+    """Stands for SparkSession.builder; `getOrCreate` fails with what the test says."""
+
+    error: Exception
+
+    def enableHiveSupport(self) -> Builder:
+        return self
+
+    def config(self, name: str, value: str) -> Builder:
+        return self
+
+    def getOrCreate(self) -> None:
+        raise self.error
+
+
+def session_error(monkeypatch: pytest.MonkeyPatch, error: Exception) -> str:
+    module = ModuleType("pyspark.sql")
+    builder = Builder()
+    builder.error = error
+    module.SparkSession = type("SparkSession", (), {"builder": builder})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "pyspark.sql", module)
+    with pytest.raises(DbtRuntimeError) as raised:
+        get_session({"spark.sql.session.timeZone": "UTC"})
+    return str(raised.value.msg)
+
+
+def test_without_pyspark_the_error_gives_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(DbtRuntimeError) as raised:
+        get_session({})
+    message = str(raised.value.msg)
+    assert "submission_method: session need pyspark, which is not installed" in message
+    assert message.endswith("\n  pip install 'dbt-cdc[spark]'")
+
+
+def test_without_what_spark_connect_needs_the_error_gives_the_command_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    message = session_error(monkeypatch, ImportError("grpcio >= 1.48.1 must be installed"))
+    assert "need what pyspark needs for Spark Connect, which is not installed (grpcio >= 1.48.1" in message
+    assert message.endswith("\n  pip install 'dbt-cdc[connect]'")
+
+
+def test_an_unreachable_server_is_named_without_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://spark.example:15002/;token=secret")
+    message = session_error(monkeypatch, RuntimeError("connection refused"))
+    assert message == (
+        "dbt_cdc: no Spark session for Python models at SPARK_REMOTE=sc://spark.example:15002/: connection refused"
+    )
+
+
+class DataFrame:
+    """Stands for a frame of the library that `__module__` names."""
+
+    def to_spark(self) -> str:
+        return "as a Spark frame"
+
+
+@pytest.mark.parametrize("package", ["pyspark.sql.classic.dataframe", "pyspark.sql.connect.dataframe"])
+def test_a_spark_frame_is_taken_as_it_is(package: str) -> None:
+    frame = type("DataFrame", (), {"__module__": package})()
+    assert _frames.to_spark(frame, None) is frame
+
+
+def test_a_pandas_on_spark_frame_is_told_by_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(DataFrame, "__module__", "pyspark.pandas.frame")
+    assert _frames.to_spark(DataFrame(), None) == "as a Spark frame"
+    heir: Any = type("Orders", (DataFrame,), {"__module__": "models"})
+    assert _frames.to_spark(heir(), None) == "as a Spark frame"
+
+
+@pytest.mark.parametrize(("value", "said"), [(None, "None"), ([1], "a builtins.list"), ("x", "a builtins.str")])
+def test_anything_else_is_an_error_that_says_what_it_was(value: object, said: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=f"model\\(\\) returned {said}; expected a Spark, pandas-on-Spark or"):
+        _frames.to_spark(value, None)
+
+
+def test_a_pandas_frame_without_pyarrow_gives_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    real_import = builtins.__import__
+
+    def without_pyarrow(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "pyarrow":
+            raise ImportError("No module named 'pyarrow'")
+        return real_import(name, *args, **kwargs)
+
+    frame = pandas.DataFrame({"id": [1]})
+    monkeypatch.setattr(builtins, "__import__", without_pyarrow)
+    with pytest.raises(DbtRuntimeError, match=r"needs pyarrow:\n +pip install pyarrow"):
+        _frames.to_spark(frame, None)

@@ -79,8 +79,10 @@ last_truncate as (
 
 select distinct {{ keys }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash
 from events
+{#- joined, as Delta's MERGE refuses a subquery in its source's conditions #}
+cross join last_truncate
 where
-    coalesce(_dbt_cdc_sequence <= (select _dbt_cdc_truncated from last_truncate), false)
+    coalesce(_dbt_cdc_sequence <= _dbt_cdc_truncated, false)
     or (_dbt_cdc_kind = 'upsert' and coalesce(_dbt_cdc_sequence <= last_delete, false))
     or (_dbt_cdc_kind = 'delete' and (
         _dbt_cdc_sequence < last_delete or deleted_at <= current_timestamp() - interval {{ retention }}

@@ -46,8 +46,11 @@
     {%- endfor -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}
+    {#- not `or replace`: Iceberg calls that an overwrite, which a stream over the log refuses -#}
+    {%- set stale = dbt_cdc._load_relation(log) -%}
+    {%- if stale is not none -%}{%- do adapter.drop_relation(stale) -%}{%- endif -%}
     {%- call statement('change_log', auto_begin=false) -%}
-create or replace table {{ log }}
+create table {{ log }}
 using {{ table.format }}
 tblproperties ({{ pairs | join(', ') }})
 as

@@ -61,6 +61,72 @@ def test_a_customer_that_returns_with_an_old_timestamp_is_there_again(shop: Proj
     assert rows == [(False, False, False, False), (False, True, True, True)]
 
 
+def test_extracts_are_counted_exactly(shop: Project) -> None:
+    history = "select cast(eff_start_date as string), operation, count(*) from {schema}.accounts__history group by all"
+    assert set(shop.rows(history)) == {
+        ("2019-06-18", "I", 10000),
+        ("2019-06-19", "I", 2000),
+        ("2019-06-19", "U", 4000),
+        ("2019-06-19", "D", 2000),
+    }
+    # day 3 brought day 2's extract again
+    assert shop.rows("select operation, count(*) from {schema}.accounts group by all") == [("N", 10000)]
+    results = shop.run_results()["accounts"]
+    assert results["adapter_response"]["operations"] == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 10000}
+
+
+def test_employees_come_out_right_though_their_events_came_late(shop: Project) -> None:
+    assert shop.rows("select * from {schema}.employees order by id") == [
+        (1, "Alex", "chef", "FR"),
+        (2, "Jessica", "owner", "US"),
+        (3, "Mikhail", "security", "UK"),
+        (4, "Gary", "cleaner", "UK"),
+        (5, "Chris", "owner", "NL"),
+    ]
+    assert shop.rows("select * from {schema}.employees_history order by id, __START_AT") == [
+        (1, "Alex", "chef", "FR", 1, None),
+        (2, "Jessica", "owner", "US", 2, None),
+        (3, "Mikhail", "security", "UK", 3, None),
+        (4, "Gary", "cleaner", "UK", 4, None),
+        (5, "Chris", "manager", "NL", 5, 6),
+        (5, "Chris", "owner", "NL", 6, None),
+        (6, "Pat", "mechanic", "NL", 7, 8),
+    ]
+    assert shop.rows("select op, after.name from {schema}.employees__changes order by 2") == [
+        ("i", "Alex"),
+        ("i", "Chris"),
+        ("i", "Gary"),
+        ("i", "Jessica"),
+        ("i", "Mikhail"),
+    ]
+
+
+def test_each_reader_has_every_order_once(shop: Project) -> None:
+    assert shop.rows("select count(*), count(distinct order_id) from {schema}.orders") == [(275, 275)]
+    assert shop.rows("select count(*), count(distinct order_id) from {schema}.order_lines") == [(275, 275)]
+    assert shop.rows("select count(*), count(distinct order_id) from {schema}.order_points") == [(275, 275)]
+    edges = "select source, destination, count(*) from {schema}.cdc_metadata group by all order by 1"
+    assert shop.rows(edges) == [
+        ("shop.order_lines", "shop.order_points", 3),
+        ("shop.orders", "shop.order_lines", 3),
+    ]
+
+
+def test_feeds_of_debezium_and_dms_end_in_tables(shop: Project) -> None:
+    assert shop.rows("select id, status, cast(weight as string) from {schema}.shipments order by id") == [
+        (2, "delivered", "7.30"),
+        (3, "packed", "12.50"),
+    ]
+    live = "select id, city, __END_AT is null from {schema}.parcels order by id, __START_AT"
+    assert shop.rows(live) == [
+        (1, "Rome", False),
+        (1, "Paris", True),
+        (2, "Oslo", False),
+        (3, "Lima", False),
+        (3, "Quito", True),
+    ]
+
+
 def test_what_the_package_writes_passes_sqlfluff(shop: Project) -> None:
     linter = Linter(config=FluffConfig.from_path(str(ROOT)))
     found = []

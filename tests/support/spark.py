@@ -29,7 +29,10 @@ def test_settings(table_format: str, warehouse: Path) -> dict[str, str]:
     return {
         **profile_target(table_format)["server_side_parameters"],
         "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:tests;create=true",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null",
+        "spark.driver.extraJavaOptions": (
+            # one compiler alone gets 48 MB for its code, which Spark fills within a minute: it would go on interpreted
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Dderby.stream.error.file=/dev/null"
+        ),
     }
 
 

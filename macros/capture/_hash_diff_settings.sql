@@ -54,7 +54,7 @@
         'hash_algorithm': options.hash_algorithm,
         'deduplicate': options.deduplicate,
         'on_cast_error': options.on_cast_error,
-        'on_schema_change': config.get('on_schema_change') or 'append_new_columns',
+        'on_schema_change': dbt_cdc._hash_diff_schema_change(),
         'types': columns.types,
         'comments': columns.comments,
         'full_refresh': should_full_refresh(),
@@ -103,7 +103,7 @@
         {%- do faults.append("option 'effective_date' must be a date like 2019-06-18, got " ~ (effective_date | tojson)) -%}
     {%- endif -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns'] -%}
-    {%- set change = config.get('on_schema_change') or 'append_new_columns' -%}
+    {%- set change = dbt_cdc._hash_diff_schema_change() -%}
     {%- if change not in changes -%}
         {%- do faults.append("on_schema_change must be one of " ~ changes | join(', ') ~ ", got '" ~ change
             ~ "' (the history keeps every column that it ever had)") -%}
@@ -113,6 +113,13 @@
         {%- do faults.append("file_format must be delta or iceberg, got '" ~ format ~ "'") -%}
     {%- endif -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_schema_change() -%}
+    {#- dbt's own default, ignore, stands in every node's config: only what was written down counts. -#}
+    {%- set given = 'on_schema_change' in model.get('unrendered_config', {}) -%}
+    {%- do return(config.get('on_schema_change') if given else 'append_new_columns') -%}
 {%- endmacro -%}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from tests.support.project import Project
@@ -15,7 +16,7 @@ YAML = """
 models:
   - name: people
     config:
-      meta: {dbt_cdc: {effective_date: "{{ var('day') }}"}}
+      meta: {dbt_cdc: {effective_date: "{{ env_var('HASH_DIFF_DAY') }}"}}
     columns:
       - {name: country, data_type: string, meta: {dbt_cdc: {key: true}}}
       - {name: nr, data_type: bigint, meta: {dbt_cdc: {key: true}}}
@@ -39,8 +40,14 @@ def land(project: Project, *lines: str, header: str = HEADER) -> None:
 
 
 def run(project: Project, day: str) -> Any:
-    project.dbt("run", "--vars", f"{{day: '{day}'}}")
+    os.environ["HASH_DIFF_DAY"] = day
+    project.dbt("run")
     return project.run_results()["people"]["adapter_response"]["operations"]
+
+
+def error(project: Project, day: str) -> str:
+    os.environ["HASH_DIFF_DAY"] = day
+    return project.error("run")
 
 
 def state(project: Project) -> list[tuple[Any, ...]]:
@@ -101,7 +108,7 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
         "FR,4,Di,1,secret,2020-01-01 01:00:00",
     ]
     land(project, *bad)
-    said = project.error("run", "--vars", "{day: '2020-01-01'}")
+    said = error(project, "2020-01-01")
     assert "model.consumer.people can't run, nothing was written" in said
     assert "1 rows have NULL in a key part: null key part: nr." in said
     assert "1 rows have a value that does not cast: does not cast: salary (decimal(10,2)) 'much', loaded_at" in said
@@ -113,21 +120,19 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     run(project, "2020-01-02")
     held = state(project)
     land(project, *bad)
-    assert "2 rows share their key with another row" in project.error("run", "--vars", "{day: '2020-01-03'}")
+    assert "2 rows share their key with another row" in error(project, "2020-01-03")
     land(project, good)
-    older = project.error("run", "--vars", "{day: '2020-01-01'}")
+    older = error(project, "2020-01-01")
     assert "effective_date is 2020-01-01, the last load was of 2020-01-02" in older
     land(project, "1,Ann,1,x,2020-01-01 01:00:00", header="nr,full name,salary,ssn,loaded_at")
-    missing = project.error("run", "--vars", "{day: '2020-01-03'}")
+    missing = error(project, "2020-01-03")
     assert "unique_key: the data have no column 'country'" in missing
     land(project, good)
     prepare(project, YAML.replace("full name, data_type: string", "full name, meta: {dbt_cdc: {key: true}}"))
-    keys = project.error("run", "--vars", "{day: '2020-01-03'}")
+    keys = error(project, "2020-01-03")
     assert 'unique_key is ["country", "full name", "nr"], the table was made with ["country", "nr"]' in keys
     prepare(project, YAML.replace("effective_date:", "hash_algorithm: sha2_256, effective_date:"))
-    assert "hash_algorithm is sha2_256, the table was made with md5" in project.error(
-        "run", "--vars", "{day: '2020-01-03'}"
-    )
+    assert "hash_algorithm is sha2_256, the table was made with md5" in error(project, "2020-01-03")
     assert state(project) == held
     assert project.rows("select count(*) from {schema}.people__history") == [(1,)]
 

@@ -55,12 +55,11 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_images_query(plan, named) -%}
+{%- macro _apply_image_steps(plan, named) -%}
+    {#- Each row of an image (of the live rows, for the first) beside its key's row in the images before and after. -#}
 {%- set key = dbt_cdc._quoted_list(plan.key) | join(', ') -%}
 {%- set payload = dbt_cdc._quoted_list(plan.payload | map(attribute='name')) -%}
 {%- set columns = ([key] + payload) | join(', ') -%}
-with {{ dbt_cdc._apply_event_steps(plan) }},
-
 one_each as (
     select *, row_number() over (partition by {{ key }}, _dbt_cdc_sequence order by _dbt_cdc_hash desc) as _dbt_cdc_rank
     from events
@@ -103,8 +102,16 @@ neighbours as (
     from numbered
     window in_order as (partition by {{ key }} order by number)
 )
+{%- endmacro -%}
 
-select {{ columns }}, _dbt_cdc_sequence, 'upsert' as _dbt_cdc_kind, cast(null as array<string>) as _dbt_cdc_columns
+
+{%- macro _apply_images_query(plan, named) -%}
+{%- set payload = plan.payload | map(attribute='name') | list -%}
+with {{ dbt_cdc._apply_event_steps(plan) }},
+
+{{ dbt_cdc._apply_image_steps(plan, named) }}
+
+select {{ dbt_cdc._quoted_list(plan.key + payload) | join(', ') }}, _dbt_cdc_sequence, 'upsert' as _dbt_cdc_kind, cast(null as array<string>) as _dbt_cdc_columns
 from neighbours
 where
     number > 0
@@ -115,7 +122,7 @@ where
         {%- endfor %}
     )
 union all
-select {{ dbt_cdc._quoted_list((plan.key + (plan.payload | map(attribute='name') | list)), 'neighbours') | join(', ') }},
+select {{ dbt_cdc._quoted_list(plan.key + payload, 'neighbours') | join(', ') }},
     versions._dbt_cdc_sequence, 'delete', cast(null as array<string>)
 from neighbours
 inner join versions on versions.number = neighbours.number + 1

@@ -48,10 +48,8 @@
             on {% for key in keys %}{{ ' and ' if not loop.first }}source_data.{{ key }} = snapshotted_data.{{ key }}{% endfor %}
         where {{ no_record }}
             or ({{ no_source }}{% if new_record %} and not ({{ is_deleted }}){% endif %})
-            or {{ strategy.row_changed | trim }}
-            {%- if new_record %}
-            or (not {{ no_source }} and {{ is_deleted }})
-            {%- endif %}
+            {#- a row that is gone differs from its record in every column: that says nothing #}
+            or (not {{ no_source }} and ({{ strategy.row_changed | trim }}{% if new_record %} or {{ is_deleted }}{% endif %}))
     )
 
     select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ strategy.scd_id | trim }} as dbt_cdc_new_scd_id

@@ -21,7 +21,7 @@
     {%- set table = {
         'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'log': none,
         'timeline': dbt_cdc._for_format('timeline', format)(existing),
-        'where': "image.keyhash != ''" if existing.identifier != relation.identifier else none,
+        'where': dbt_cdc._rows_held() if existing.identifier != relation.identifier else none,
     } -%}
     {%- set kept = dbt_cdc._change_log_of(relation, table) if log and key else none -%}
     {%- do return(dbt_cdc._with_log(table, kept) if kept is not none else table) -%}
@@ -35,6 +35,12 @@
         {%- do return(relation.incorporate(path={'identifier': relation.identifier ~ '__base'}, type='table')) -%}
     {%- endif -%}
     {%- do return(relation) -%}
+{%- endmacro -%}
+
+
+{%- macro _rows_held() -%}
+    {#- Which rows of a hash_diff's base table are the model's: not the marker of its last load, not what is deleted. -#}
+    {%- do return("image.keyhash != '' and image.operation != 'D'") -%}
 {%- endmacro -%}
 
 

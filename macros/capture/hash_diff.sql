@@ -1,8 +1,6 @@
 {%- materialization hash_diff, adapter='spark', supported_languages=['python'] -%}
     {%- set existing = dbt_cdc._load_relation(this) -%}
-    {#- not every catalog says that a view is one: a relation with our base table beside it is ours -#}
-    {%- set ours = existing is none or existing.is_view
-                   or dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) is not none -%}
+    {%- set ours = existing is none or existing.is_view -%}
     {%- set settings = dbt_cdc._hash_diff_settings(none if ours else existing) -%}
     {%- set full_refresh = should_full_refresh() -%}
     {%- set keeps_log = dbt_cdc._meta().get('change_log') is not none -%}

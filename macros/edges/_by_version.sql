@@ -12,7 +12,7 @@
     {%- endif -%}
     {%- do edge.update({
         'watermark': new.version if new else old, 'time': new.micros if new else none,
-        'sql': dbt_cdc._rows_since(table, old, new),
+        'sql': dbt_cdc._rows_since(relation, table, old, new),
     }) -%}
     {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads ' ~ edge.source
                ~ (' whole, as of version ' if old is none else ', changes of versions after ' ~ old ~ ' up to ')
@@ -33,15 +33,16 @@
 {%- endmacro -%}
 
 
-{%- macro _rows_since(table, old, new) -%}
+{%- macro _rows_since(relation, table, old, new) -%}
     {%- set columns = dbt_cdc._quoted_list(table.columns | map(attribute='name')) | join(', ') -%}
     {%- if new is none or old is none -%}
         {%- set from = dbt_cdc._for_format('version_at', table.format)(table.relation, new.version) if new
                        else table.relation ~ ' where false' -%}
-        {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ from) -%}
+        {%- set kept = ' as image where ' ~ table.where if new and table.where else '' -%}
+        {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ from ~ kept) -%}
     {%- endif -%}
     {%- set changes = dbt_cdc._table_changes(
-        table.relation, old, new.version, 'net' if table.key else 'cdc', table.key) -%}
+        relation, old, new.version, 'net' if table.key else 'cdc', table.key) -%}
     {%- do return("select image.*, op as _op from (select op, if(op = 'd', before, after) as image from "
                   ~ changes ~ ')') -%}
 {%- endmacro -%}

@@ -1,6 +1,7 @@
 {%- macro _load_relation(relation) -%}
     {#- The relation as it exists, with its type and format, or none. Asks dbt's cache first; some catalogs (Iceberg's
-        SparkSessionCatalog over a Hadoop catalog) do not list their tables, there the table itself is asked. -#}
+        SparkSessionCatalog over a Hadoop catalog) do not list their tables or their views, there the relation itself is
+        asked (a view of a catalog has no `Type` row but a headline of its own). -#}
     {%- set listed = load_relation(relation) -%}
     {%- if listed is not none -%}{%- do return(listed) -%}{%- endif -%}
     {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}{%- do return(none) -%}{%- endif -%}
@@ -11,6 +12,6 @@
     {%- set provider = described.get('Provider', '') | lower -%}
     {%- do return(api.Relation.create(
         database=relation.database, schema=relation.schema, identifier=relation.identifier,
-        type='view' if described.get('Type') == 'VIEW' else 'table',
+        type='view' if described.get('Type') == 'VIEW' or '# Detailed View Information' in described else 'table',
         is_delta=provider == 'delta', is_iceberg=provider == 'iceberg', is_hudi=provider == 'hudi')) -%}
 {%- endmacro -%}

@@ -10,19 +10,8 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
-from tests.support.hash_diff import Expected, Model, Rows
+from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
 from tests.support.project import Project
-
-PROPERTIES = {
-    "delta": {"delta.enableDeletionVectors": "true"},
-    "iceberg": {
-        "format-version": "2",
-        "write.merge.mode": "merge-on-read",
-        "write.update.mode": "merge-on-read",
-        "write.delete.mode": "merge-on-read",
-        "write.distribution-mode": "none",
-    },
-}
 
 
 def model(project: Project, **options: Any) -> Model:

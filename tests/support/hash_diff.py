@@ -10,6 +10,18 @@ from dbt_cdc._hash_diff_load import Load
 
 Rows = dict[int, tuple[Any, ...]]
 
+#: What the materialization asks of the tables of a format.
+PROPERTIES = {
+    "delta": {"delta.enableDeletionVectors": "true"},
+    "iceberg": {
+        "format-version": "2",
+        "write.merge.mode": "merge-on-read",
+        "write.update.mode": "merge-on-read",
+        "write.delete.mode": "merge-on-read",
+        "write.distribution-mode": "none",
+    },
+}
+
 
 @dataclass
 class Expected:
@@ -51,16 +63,17 @@ class Model:
 
     def __init__(self, spark: Any, schema: str, table_format: str, properties: dict[str, str], **options: Any) -> None:
         self.spark, self.schema = spark, schema
+        self.table = options.pop("table", "t")
         self.options = {"format": table_format, "table_properties": properties, **options}
         self.sensitive = bool(options.get("sensitive_columns"))
 
     def settings(self, day: str, extract: str, **options: Any) -> Settings:
         tables = {
-            name: f"`{self.schema}`.`t{'' if name == 'view' else '__' + name}`"
+            name: f"`{self.schema}`.`{self.table}{'' if name == 'view' else '__' + name}`"
             for name in ("view", "base", "history", "sensitive", "sensitive_base", "rejects")
         }
         defaults: dict[str, Any] = {
-            "node": "model.consumer.t",
+            "node": f"model.consumer.{self.table}",
             "extract_type": extract,
             "effective_date": day,
             "unique_key": ["id"],
@@ -79,8 +92,8 @@ class Model:
 
     def current(self) -> dict[int, tuple[Any, ...]]:
         values = "t.v, s.s" if self.sensitive else "t.v"
-        join = f"left join {self.schema}.t__sensitive s on t.keyhash = s.keyhash" if self.sensitive else ""
-        query = f"select t.id, t.operation, cast(t.eff_start_date as string), {values} from {self.schema}.t {join}"
+        join = f"left join {self.schema}.{self.table}__sensitive s on t.keyhash = s.keyhash" if self.sensitive else ""
+        query = f"select t.id, t.operation, cast(t.eff_start_date as string), {values} from {self.schema}.{self.table} t {join}"
         rows = self.spark.sql(query).collect()
         assert len({row[0] for row in rows}) == len(rows)
         return {row[0]: (tuple(row[3:]), row[1], row[2]) for row in rows}
@@ -88,8 +101,8 @@ class Model:
     def history(self) -> list[tuple[Any, ...]]:
         values = "h.v, s.s" if self.sensitive else "h.v"
         on = "h.keyhash = s.keyhash and h.nonkeyhash = s.nonkeyhash"
-        join = f"left join {self.schema}.t__sensitive_base s on {on}" if self.sensitive else ""
-        query = f"select h.id, h.operation, cast(h.eff_start_date as string), {values} from {self.schema}.t__history h"
+        join = f"left join {self.schema}.{self.table}__sensitive_base s on {on}" if self.sensitive else ""
+        query = f"select h.id, h.operation, cast(h.eff_start_date as string), {values} from {self.schema}.{self.table}__history h"
         return [(row[0], tuple(row[3:]), row[1], row[2]) for row in self.spark.sql(f"{query} {join}").collect()]
 
     def check(self, expected: Expected) -> None:

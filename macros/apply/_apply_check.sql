@@ -15,7 +15,8 @@
     {%- for name in plan.wrong -%}{%- do measures.append('count_if(' ~ plan.wrong[name] ~ ')') -%}{%- endfor -%}
     {%- set row = run_query('with given as (' ~ (plan.given or dbt_cdc._apply_given(plan)) ~ ')\n\nselect '
                             ~ (measures + dbt_cdc._apply_bound_measures(plan)) | join(', ') ~ ' from given')[0] -%}
-    {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=dbt_cdc._apply_bounds(plan, row, 6)) -%}
+    {#- a truncate concerns every key, and has none itself -#}
+    {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=dbt_cdc._apply_bounds(plan, row, 6) if not row[2] else none) -%}
     {%- for name in plan.wrong -%}
         {%- set count = row[3 + loop.index0] -%}
         {%- if count -%}{%- do plan.faults.append(dbt_cdc._apply_wrong(plan, name, count)) -%}{%- endif -%}

@@ -24,8 +24,8 @@
     {%- do plan.update(sequence=dbt_cdc._apply_sequence(options.sequence_by, names, faults)) -%}
     {%- do plan.update(reserved=([plan.start | lower, plan.end | lower] if plan.scd == 2 else [])) -%}
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
-    {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known, reaching)) -%}
     {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
+    {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
         {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
@@ -106,9 +106,10 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_order(plan, names, known, reaching) -%}
-    {#- The target's columns in order, start and end left out: an existing table's own, then the batch's. -#}
+{%- macro _apply_order(plan, names, known) -%}
+    {#- The target's columns in order, start and end left out: an existing table's own, then those of the batch that it gets. -#}
     {%- set order, own = [], [] -%}
+    {%- set reaching = plan.payload | map(attribute='name') | list -%}
     {%- for name in (known | map(attribute='name') | list) + names -%}
         {%- if name | lower not in own + plan.reserved and (name in plan.key + reaching or loop.index0 < known | length) -%}
             {%- do order.append(name) -%}

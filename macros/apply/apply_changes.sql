@@ -12,9 +12,10 @@
 
     {{ run_hooks(pre_hooks) }}
 
+    {%- set query = dbt_cdc._apply_typed(compiled_code, relations, state, options) if language == 'sql' -%}
     {%- call statement('stage', language=language) -%}
         {%- if language == 'sql' -%}
-            {{ dbt_cdc._apply_create({'target': none, 'ledger': none}, relations.stage, compiled_code, temporary=true) }}
+            {{ dbt_cdc._apply_create({'target': none, 'ledger': none}, relations.stage, query, temporary=true) }}
         {%- else -%}
             {{ create_table_as(False, relations.stage, compiled_code, language) }}
         {%- endif -%}

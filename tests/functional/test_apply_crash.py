@@ -43,20 +43,25 @@ def model(order: list[int]) -> str:
 
 
 class Killer:
-    """Fails the n-th writing statement of each model whose name ends in a number, in one run."""
+    """Fails the n-th writing statement of each armed model `killed_n`; counts those of every model."""
 
     def __init__(self) -> None:
         self.armed: set[str] = set()
         self.seen: Counter[str] = Counter()
         self.killed: set[str] = set()
 
+    def arm(self, models: set[str]) -> None:
+        self.armed = models
+        self.seen.clear()
+        self.killed.clear()
+
     def look(self, statement: str) -> None:
-        named = re.search(r"\b((?:first|later)_\d)(?:__|\b)", statement)
+        named = re.search(r"\b((?:killed|control)_(\d))(?:__|\b)", statement)
         writes = re.match(r"(/\*.*?\*/)?\s*(create|insert|merge|drop|alter)\b", statement, re.S)
-        if named is None or writes is None or named[1] not in self.armed:
+        if named is None or writes is None:
             return
         self.seen[named[1]] += 1
-        if self.seen[named[1]] == int(named[1][-1]):
+        if named[1] in self.armed and self.seen[named[1]] == int(named[2]):
             self.killed.add(named[1])
             raise RuntimeError("killed")
 
@@ -77,22 +82,28 @@ def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
 def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed(
     project: Project, killer: Killer
 ) -> None:
-    first = {f"first_{n}" for n in range(1, 7)}
-    later = {f"later_{n}" for n in range(1, 8)}
-    project.write({f"models/{name}.sql": model([0, 0, 1, 2]) for name in first})
-    # another batch comes after the killed one, which comes again at last
-    project.write({f"models/{name}.sql": model([0, 1, 2, 1]) for name in later})
-    killer.armed = first
+    first = {f"killed_{n}" for n in range(1, 6)}  # a first run writes 5 times
+    later = {f"killed_{n}" for n in range(1, 8)}  # and a later one 7 times
+    project.write({f"models/{name}.sql": model([0, 0, 1, 2, 1]) for name in {*later, "control_0"}})
+    killer.arm(first)
     project.invoke("run", "--vars", "{run: 0}")
-    killer.armed = later
-    project.invoke("run", "--vars", "{run: 1}")
-    killer.armed = set()
-    project.dbt("run", "--vars", "{run: 2}")
-    project.dbt("run", "--vars", "{run: 3}")
-    assert killer.killed == first | later
-    for name in sorted(first | later):
+    assert killer.killed == first
+    assert killer.seen["control_0"] == len(first)
+    killer.arm(set())
+    project.dbt("run", "--vars", "{run: 1}", "--select", *first)
+    killer.arm(later)
+    project.invoke("run", "--vars", "{run: 2}")
+    assert killer.killed == later
+    assert killer.seen["control_0"] == len(later)
+    killer.arm(set())
+    project.dbt("run", "--vars", "{run: 3}")  # another batch comes first; what was recorded is shown with it
+    recorded = {"control_0", *(later - {"killed_1", "killed_2"})}
+    for name in recorded:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
-    assert project.tables() == {table for name in first | later for table in (name, f"{name}__events")}
+    project.dbt("run", "--vars", "{run: 4}", "--select", "killed_1", "killed_2", "killed_5")  # the killed batch again
+    for name in sorted({*later, "control_0"}):
+        assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
+    assert project.tables() == {table for name in {*later, "control_0"} for table in (name, f"{name}__events")}
 
 
 def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

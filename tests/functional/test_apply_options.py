@@ -85,8 +85,8 @@ def test_options_that_shape_the_rows(project: Project) -> None:
         ["(1, null, 7, 'U', 3, array('v'))"],
     ]
     truncate = [
-        ["(1, 'a', 'U', 1)", "(2, 'b', 'U', 5)", "(3, 'c', 'U', 2)"],
-        ["(null, null, 'T', 3)"],
+        ["(1, 'a', 'U', 1)", "(2, 'b', 'U', 5)", "(3, 'c', 'U', 2)", "(4, 'e', 'U', 3)"],
+        ["(null, null, 'T', 3)", "(9, 'n', 'U', 9)"],
         ["(1, 'late', 'U', 2)", "(3, 'd', 'U', 4)"],
     ]
     track = [["(1, 'a', 1, 'U', 1)", "(1, 'a', 2, 'U', 2)", "(1, 'b', 3, 'U', 3)"], ["(1, 'b', 4, 'U', 4)"]]
@@ -144,7 +144,7 @@ def test_options_that_shape_the_rows(project: Project) -> None:
         (1, "a", None, 2, 3),
         (1, None, None, 3, None),
     ]
-    assert rows("truncate1") == [(2, "b"), (3, "d")]
+    assert rows("truncate1") == [(2, "b"), (3, "d"), (9, "n")]
     assert project.rows("select * from {schema}.track2 order by __START_AT") == [
         (1, "a", 2, 1, 3),
         (1, "b", 4, 3, None),

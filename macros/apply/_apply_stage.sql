@@ -1,0 +1,22 @@
+{#- The model's rows before they are events. -#}
+{%- macro _apply_typed(query, relations, state, options) -%}
+    {#- A column of NULLs alone (`null as name` in a batch of deletes) has no type, and no table takes it so: it gets the
+        target's, and string where the target has no such column. -#}
+    {%- set columns, types, untyped = [], {}, [] -%}
+    {%- for row in run_query('describe query\n' ~ query) -%}
+        {%- do columns.append(row[0]) -%}
+        {%- if modules.re.search('\\bvoid\\b', row[1]) -%}
+            {%- do untyped.append(row[0]) -%}
+            {%- do types.update({row[0] | lower: modules.re.sub('\\bvoid\\b', 'string', row[1])}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if not untyped -%}{%- do return(query) -%}{%- endif -%}
+    {%- do types.update({options.columns_to_update | default('', true) | lower: 'array<string>'}) -%}
+    {%- for column in dbt_cdc._apply_known(relations, state) -%}{%- do types.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
+    {%- set selected = [] -%}
+    {%- for name in columns -%}
+        {%- set quoted = dbt_cdc._quote(name) -%}
+        {%- do selected.append('cast(' ~ quoted ~ ' as ' ~ types[name | lower] ~ ') as ' ~ quoted if name in untyped else quoted) -%}
+    {%- endfor -%}
+    {%- do return('select ' ~ selected | join(', ') ~ ' from (\n' ~ query ~ '\n) as batch') -%}
+{%- endmacro -%}

@@ -52,7 +52,7 @@ filled as (
 
 {%- macro _apply_precedence() -%}
     {#- At one sequence a delete comes first; of two contents (on_conflict: resolve) the greater hash. The first one counts. -#}
-    {%- do return("_dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash desc") -%}
+    {%- do return("_dbt_cdc_sequence asc, _dbt_cdc_kind asc, _dbt_cdc_hash desc") -%}
 {%- endmacro -%}
 
 

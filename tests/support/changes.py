@@ -15,6 +15,45 @@ MERGE_ON_READ = {
     "iceberg": ", ".join(f"'write.{what}.mode' = 'merge-on-read'" for what in ("delete", "update", "merge")),
 }
 
+#: Writes to a table (id int, v string), one commit each: all kinds that there are.
+HISTORY = (
+    "insert into {t} values (1, 'a'), (2, 'b')",
+    "update {t} set v = 'c' where id = 1",
+    "delete from {t} where id = 2",
+    "merge into {t} t using (select * from values (1, 'd'), (3, null) as s (id, v)) s on t.id = s.id"
+    " when matched then update set v = s.v when not matched then insert *",
+    "insert overwrite {t} select * from values (1, 'd'), (3, 'f'), (4, 'g')",
+    "insert overwrite {t} select /*+ repartition(1) */ * from values (4, 'g'), (3, 'f'), (1, 'd')",
+    "delete from {t} where id = 99",
+    "update {t} set v = v where id = 4",
+    "insert into {t} values (5, 'x')",
+    "delete from {t} where id = 5",
+    "insert into {t} values (5, 'y')",
+)
+
+#: What they are, whatever the format: op, before, after.
+EVERY_CHANGE = [
+    ("i", None, (1, "a")),
+    ("i", None, (2, "b")),
+    ("u", (1, "a"), (1, "c")),
+    ("d", (2, "b"), None),
+    ("i", None, (3, None)),
+    ("u", (1, "c"), (1, "d")),
+    ("i", None, (4, "g")),
+    ("u", (3, None), (3, "f")),
+    ("i", None, (5, "x")),
+    ("d", (5, "x"), None),
+    ("i", None, (5, "y")),
+]
+LATEST_STATE = [
+    ("d", (2, "b"), None),
+    ("u", (1, "c"), (1, "d")),
+    ("i", None, (4, "g")),
+    ("u", (3, None), (3, "f")),
+    ("i", None, (5, "y")),
+]
+NET = [("i", None, (1, "d")), ("i", None, (3, "f")), ("i", None, (4, "g")), ("i", None, (5, "y"))]
+
 
 class Changes:
     """Writes tables of the format under test, and asks for their changes through models."""

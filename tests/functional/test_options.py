@@ -70,7 +70,7 @@ def test_names_and_values_can_not_change_a_statement(project: Project) -> None:
             "models/m.sql": """
                 {{ config(materialized='table', tblproperties={'delta.columnMapping.mode': 'name'}) }}
                 select {{ dbt_cdc._literal(var('value')) }} as {{ dbt_cdc._quote(var('name')) }},
-                    {{ dbt_cdc._literal(none) }} as nothing
+                    cast({{ dbt_cdc._literal(none) }} as string) as nothing
             """
         }
     )

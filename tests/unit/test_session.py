@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import os
+import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +15,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc import _frames
 from dbt_cdc._session import get_session
+from tests.support.spark import ROOT
 
 
 class Builder:
@@ -40,20 +44,34 @@ def session_error(monkeypatch: pytest.MonkeyPatch, error: Exception) -> str:
     return str(raised.value.msg)
 
 
-def test_without_pyspark_the_error_gives_the_command_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(DbtRuntimeError) as raised:
-        get_session({})
-    message = str(raised.value.msg)
-    assert "submission_method: session need pyspark, which is not installed" in message
+def session_error_without(missing: str, folder: Path) -> str:
+    """The error where a package is not installed: a process that finds a module in its place that can't be imported."""
+    (folder / f"{missing}.py").write_text(f"raise ModuleNotFoundError('No module named {missing}', name='{missing}')")
+    code = """
+from dbt_common.exceptions import DbtRuntimeError
+from dbt_cdc._session import get_session
+try:
+    get_session({"spark.sql.session.timeZone": "UTC"})
+except DbtRuntimeError as error:
+    print(error.msg)
+"""
+    env = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT / 'src'}", "SPARK_REMOTE": "sc://localhost:1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stdout.rstrip()
+
+
+def test_without_pyspark_the_error_gives_the_command_to_install_it(tmp_path: Path) -> None:
+    message = session_error_without("pyspark", tmp_path)
+    assert "submission_method: session need pyspark, which is not installed (No module named pyspark)" in message
     assert message.endswith("\n  pip install 'dbt-cdc[spark]'")
 
 
-def test_without_what_spark_connect_needs_the_error_gives_the_command_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    message = session_error(monkeypatch, ImportError("grpcio >= 1.48.1 must be installed"))
-    assert "need what pyspark needs for Spark Connect, which is not installed (grpcio >= 1.48.1" in message
+def test_without_what_spark_connect_needs_the_error_gives_the_command_to_install_it(tmp_path: Path) -> None:
+    message = session_error_without("grpc", tmp_path)
+    assert "need what pyspark needs for Spark Connect, which is not installed" in message
+    assert "grpcio >= " in message
     assert message.endswith("\n  pip install 'dbt-cdc[connect]'")
 
 

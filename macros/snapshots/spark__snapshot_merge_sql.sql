@@ -7,6 +7,7 @@
     {%- set changes = dbt_cdc._remembered_changes() -%}
     {%- if changes.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
     {%- set columns, names = dbt_cdc._snapshot_columns(), dbt_cdc._operational_columns() -%}
+    {%- set options = dbt_cdc._snapshot_options() -%}
     {%- set strategy = strategy_dispatch(config.get('strategy'))(
         model, 'snapshotted_data', 'source_data', model['config'], true) -%}
     {%- set shape = dbt_cdc._staging_shape(dbt_cdc._staging_relation(target), strategy, target) -%}
@@ -20,11 +21,12 @@
         {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }}
         and dbt_cdc_closes = (DBT_INTERNAL_DEST.{{ scd_id }} <=> dbt_cdc_scd_id)
     when matched then update set
-        {{ dbt_cdc._quote(columns.dbt_valid_to) }} = if(dbt_cdc_closes, dbt_cdc_end, {{ dbt_cdc._conflict(target) }})
-        {%- if dbt_cdc._snapshot_options().operational_metadata %},
+        {{ dbt_cdc._quote(columns.dbt_valid_to) }} = if(dbt_cdc_closes, dbt_cdc_start, {{ dbt_cdc._conflict(target) }})
+        {%- if options.operational_metadata %},
         {{ dbt_cdc._quote(names.update_process_id) }} = {{ dbt_cdc._literal(invocation_id) }},
-        {{ dbt_cdc._quote(names.effective_end_timestamp) }} = dbt_cdc_effective_end,
-        {{ dbt_cdc._quote(names.update_timestamp) }} = dbt_cdc_now
+        {{ dbt_cdc._quote(names.effective_end_timestamp) }} =
+            {{ dbt_cdc._effective('dbt_cdc_start', options.effective_timestamp_type) }},
+        {{ dbt_cdc._quote(names.update_timestamp) }} = cast(dbt_cdc_now as timestamp)
         {%- endif %}
     when not matched then insert
         ({{ dbt_cdc._quoted_list(values.keys()) | join(', ') }})
@@ -38,31 +40,25 @@
 
 
 {%- macro _merge_source(shape, values) -%}
-    {#- Two rows for a changed key: one closes its open record, one is inserted. Every column has a name that the target
-        can't have, as the key's expressions must find the target's columns alone. -#}
-    {%- set type = dbt_cdc._snapshot_options().effective_timestamp_type -%}
+    {#- Two rows for a changed key: one closes its open record, one is inserted. Both come out of one reading of the kept
+        changes: over Iceberg, Spark does not find what it keeps a second time in one statement and computes it anew, at
+        another time of day. Every column has a name that the target can't have, as the key's expressions must find the
+        target's columns alone. -#}
     {%- set staging, returning = dbt_cdc._staging_relation(shape.target), dbt_cdc._staging_relation(shape.target, 'returning') -%}
-    {%- set common = [] -%}
-    {%- for key in dbt_cdc._keys(shape.strategy) -%}{%- do common.append('dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
-    {%- set common = (common + ['dbt_cdc_scd_id', 'cast(dbt_cdc_now as timestamp) as dbt_cdc_now']) | join(', ') -%}
-    with starts as (
-        {{ dbt_cdc._snapshot_starts(shape, staging, returning if dbt_cdc._any_returning() else none) }}
-    )
-
-    select {{ common }}, false as dbt_cdc_closes, cast(null as {{ shape.time_type }}) as dbt_cdc_end,
-        cast(null as {{ type }}) as dbt_cdc_effective_end
-        {%- for name, value in values.items() %},
-        {{ value }} as dbt_cdc_column_{{ loop.index }}
+    select
+        {%- for key in dbt_cdc._keys(shape.strategy) %}
+        dbt_cdc_key_{{ loop.index }},
         {%- endfor %}
-    from starts
-    {%- if shape.strategy.hard_deletes != 'new_record' %}
-    where dbt_cdc_kind <> 'delete'
-    {%- endif %}
-    union all
-    select {{ common }}, true, dbt_cdc_start, {{ dbt_cdc._effective('dbt_cdc_start', type) }}
-        {%- for name in values %}, null{% endfor %}
-    from starts
-    where dbt_cdc_kind <> 'insert'
+        dbt_cdc_scd_id, dbt_cdc_now, dbt_cdc_start, dbt_cdc_closes
+        {%- for value in values.values() %},
+        if(dbt_cdc_closes, null, {{ value }}) as dbt_cdc_column_{{ loop.index }}
+        {%- endfor %}
+    from (
+        {{ dbt_cdc._snapshot_starts(shape, staging, returning if dbt_cdc._any_returning() else none) }}
+    ) as starts
+    lateral view explode(case dbt_cdc_kind when 'insert' then array(false)
+        {%- if shape.strategy.hard_deletes != 'new_record' %} when 'delete' then array(true)
+        {%- endif %} else array(true, false) end) as dbt_cdc_closes
 {%- endmacro -%}
 
 

@@ -47,9 +47,8 @@
         zone of the session: exact arithmetic on the instant, as a cast would go by the session's zone. -#}
     {%- if effective_type == 'timestamp' -%}{%- do return('cast(' ~ expression ~ ' as timestamp)') -%}{%- endif -%}
     {%- do return(
-        "if(typeof(" ~ expression ~ ") = 'timestamp', "
-        ~ "timestamp_ntz '1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, cast("
-        ~ "cast(unix_micros(cast(" ~ expression ~ " as timestamp)) as decimal(20, 0)) * 0.000001 as decimal(18, 6))), "
+        "if(typeof(" ~ expression ~ ") = 'timestamp', timestamp_ntz '1970-01-01 00:00:00'"
+        ~ " + unix_micros(cast(" ~ expression ~ " as timestamp)) * interval '0.000001' second, "
         ~ "cast(" ~ expression ~ " as timestamp_ntz))") -%}
 {%- endmacro -%}
 

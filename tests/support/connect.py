@@ -1,0 +1,54 @@
+"""Other processes on the Spark of the test run, through Spark Connect: one JVM, one catalog, sessions of their own."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from tests.support.spark import ROOT
+
+#: A profile's output that reaches a server by SPARK_REMOTE; a project adds its schema.
+OUTPUT = {"type": "spark", "method": "session", "host": "localhost", "threads": 1}
+
+
+@contextmanager
+def serving(session: SparkSession) -> Iterator[str]:
+    """Spark Connect in the session's JVM; the value for SPARK_REMOTE."""
+    jvm: Any = session._jvm
+    with socket.create_server(("localhost", 0)) as free:
+        port = free.getsockname()[1]
+    jvm.org.apache.spark.SparkEnv.get().conf().set("spark.connect.grpc.binding.port", str(port))
+    service = jvm.org.apache.spark.sql.connect.service.SparkConnectService
+    service.start(session._jsc.sc())
+    try:
+        yield f"sc://localhost:{port}"
+    finally:
+        service.stop(jvm.scala.Option.empty(), jvm.scala.Option.empty())
+
+
+def start(remote: str, folder: Path, *command: str) -> subprocess.Popen[str]:
+    """A dbt command in a process of its own, with artifacts of its own; `outcome` waits for it."""
+    own = folder / f"process_{len(list(folder.glob('process_*')))}"
+    own.mkdir()
+    env = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    env |= {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "SPARK_REMOTE": remote}
+    places = ["--project-dir", str(folder), "--profiles-dir", str(folder), "--target", "connect"]
+    places += ["--target-path", str(own / "target"), "--log-path", str(own / "logs")]
+    return subprocess.Popen(
+        [sys.executable, "-c", "from dbt.cli.main import cli; cli()", *command, *places],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=env,
+    )  # fmt: skip
+
+
+def outcome(process: subprocess.Popen[str], *, time_limit: float = 240) -> tuple[bool, str]:
+    """Whether the command succeeded, and what it said."""
+    said, _ = process.communicate(timeout=time_limit)
+    return process.returncode == 0, said

@@ -139,3 +139,13 @@ def expected_columns_decide(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(test_various_configs, "check_relations_equal", check)
     monkeypatch.setattr(new_record_timestamp_mode, "check_relations_equal", check)
+
+
+@pytest.fixture(autouse=True)
+def rows_have_an_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One test counts on the order in which Postgres keeps rows; Spark has none, so it is said."""
+
+    def select(adapter: Any, sql: str, fetch: str | None = None) -> Any:
+        return util.run_sql_with_adapter(adapter, f"{sql} order by id, test_valid_to", fetch)
+
+    monkeypatch.setattr(test_various_configs, "run_sql_with_adapter", select)

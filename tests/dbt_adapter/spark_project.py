@@ -13,10 +13,12 @@ from sqlglot import exp
 
 def spark_statements(sql: str, schema: str, file_format: str) -> Iterator[str]:
     """The statements of a Postgres script for Spark."""
-    sql = sql.replace("{database}.", "").format(schema=schema)
+    sql = sql.format(schema=schema, database="postgres")
     for statement in sqlglot.parse(sql, read="postgres"):
         if statement is None:
             continue
+        for table in statement.find_all(exp.Table):  # Spark has no database above the schema
+            table.set("catalog", None)
         if isinstance(statement, exp.Create):
             statement.set("properties", exp.Properties(expressions=[using(file_format)]))
         defaults = [d for d in statement.find_all(exp.ColumnDef) if isinstance(statement, exp.Alter)]

@@ -1,7 +1,7 @@
 """dbt's own fixtures, pointed at the Spark session of the test run.
 
-The tests run with the overrides, operational metadata off and on. `DBT_CDC_ADAPTER_TESTS=stock` runs them without the
-dispatch entry: what dbt-spark does by itself (docs/snapshot_conformance.md).
+The tests run with the overrides, in one file with operational metadata, in the other without. With
+`DBT_CDC_ADAPTER_TESTS=stock` there is no dispatch entry: what dbt-spark does by itself (docs/snapshot_conformance.md).
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ from dbt.tests.fixtures.project import TestProjInfo, write_project_files
 from tests.dbt_adapter.spark_project import SparkProject, spark_snapshot
 from tests.support.spark import ROOT
 
-MODES = ["stock"] if os.environ.get("DBT_CDC_ADAPTER_TESTS") == "stock" else ["metadata_off", "metadata_on"]
-
 _numbers = itertools.count(1)
 
 
-@pytest.fixture(scope="class", params=MODES)
+@pytest.fixture(scope="class")
 def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+    """metadata_on or metadata_off, as the test's module says, or stock."""
+    return os.environ.get("DBT_CDC_ADAPTER_TESTS") or str(request.module.MODE)
 
 
-# A class runs once a mode, each time in a project, a profile and a schema of its own
+# Each class has a project, a profile and a schema of its own
 @pytest.fixture(scope="class")
 def project_root(mode: str, tmpdir_factory: Any) -> Any:
     return tmpdir_factory.mktemp(f"project_{mode}")

@@ -1,4 +1,4 @@
-"""dbt's adapter tests for snapshots (dbt-tests-adapter 1.20), all 20, on Spark."""
+"""dbt's adapter tests for snapshots (dbt-tests-adapter 1.20), all 20, on Spark, with operational metadata."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from dbt.tests.adapter.simple_snapshot import test_various_configs as configs
 from dbt.tests.adapter.simple_snapshot.new_record_check_mode import BaseSnapshotNewRecordCheckMode
 from dbt.tests.adapter.simple_snapshot.new_record_dbt_valid_to_current import BaseSnapshotNewRecordDbtValidToCurrent
 from dbt.tests.adapter.simple_snapshot.new_record_timestamp_mode import BaseSnapshotNewRecordTimestampMode
+
+MODE = "metadata_on"
 
 #: dbt-tests-adapter 1.20 is written for an older pytest
 pytestmark = pytest.mark.filterwarnings("ignore:Class-scoped fixtures defined as instance methods")

@@ -36,6 +36,7 @@ WAIT = """
     {% if execute and var('meeting', '') %}
         {% do run_query("insert into " ~ meeting ~ " values ('" ~ invocation_id ~ "')") %}
         {% for _ in range(600) if not both.there %}
+            {% do run_query('refresh table ' ~ meeting) %}
             {% set both.there = run_query('select count(*) from ' ~ meeting).rows[0][0] == 2 %}
         {% endfor %}
         {% if not both.there %}{% do exceptions.raise_compiler_error('the other run did not come') %}{% endif %}

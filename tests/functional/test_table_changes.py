@@ -114,12 +114,17 @@ def test_composite_keys_nulls_nested_types_and_odd_names_are_told_apart(changes:
     ]
 
 
-def test_a_column_added_in_the_range_is_null_in_older_images(changes: Changes) -> None:
+def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None:
     changes.create("grown", "id int, v string")
     changes.write("grown", "insert into {t} values (1, 'a')", "update {t} set v = 'b'")
     middle = changes.versions("grown")[-1]
     changes.write("grown", "alter table {t} add column n int", "update {t} set n = 7")
+    mapping = "'delta.columnMapping.mode' = 'name'" if changes.format == "delta" else ""
+    changes.create("shrunk", "id int, n int, v string", properties=mapping)
+    changes.write("shrunk", "insert into {t} values (1, 5, 'a')", "update {t} set v = 'b'", "update {t} set n = 6")
+    changes.write("shrunk", "alter table {t} drop column n", "update {t} set v = 'c'")
     changes.ask(
+        shrunk_all="'{schema}.shrunk', unique_key='id'",
         grown_all="'{schema}.grown', unique_key='id'",
         grown_old=f"'{{schema}}.grown', end='{middle}', unique_key='id'",
     )
@@ -134,6 +139,8 @@ def test_a_column_added_in_the_range_is_null_in_older_images(changes: Changes) -
     old = [("i", None, (1, "a", None)), ("u", (1, "a", None), (1, "b", None))]
     assert changes.answer("grown_all", "grown") == [*old, ("u", (1, "b", None), (1, "b", 7))]
     assert changes.answer("grown_old", "grown") == old
+    dropped = [("i", None, (1, "a")), ("u", (1, "a"), (1, "b")), ("u", (1, "b"), (1, "c"))]
+    assert changes.answer("shrunk_all", "shrunk") == dropped
     assert sorted(changes.project.rows("select op from {schema}.grown_joined")) == [("i",), ("u",), ("u",)]
 
 

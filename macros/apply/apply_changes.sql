@@ -8,7 +8,7 @@
     {%- set state = dbt_cdc._apply_state(relations, batch) -%}
     {%- set leftovers = dbt_cdc._apply_temporary_tables(relations) -%}
 
-    {%- if state.target is not none and not state.replace -%}{%- do dbt_cdc._keep_change_log(this) -%}{%- endif -%}
+    {%- do dbt_cdc._open_change_log(this, restart=state.replace) -%}
 
     {{ run_hooks(pre_hooks) }}
 

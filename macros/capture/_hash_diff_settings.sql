@@ -30,9 +30,6 @@
         {%- do faults.append(foreign ~ " is a table that hash_diff did not make, its rows would be lost. "
             ~ "Give the model another name, or replace it with --full-refresh") -%}
     {%- endif -%}
-    {%- if given.get('change_log') is not none and '_keep_change_log' not in context['dbt_cdc'] -%}
-        {%- do faults.append("option 'change_log' is not to be had for hash_diff in this version") -%}
-    {%- endif -%}
     {%- set options = dbt_cdc._check_options(spec, faults) -%}
     {%- set format = config.get('file_format', 'delta') -%}
     {%- set properties = dict(dbt_cdc._for_format('hash_diff_properties', format)(), **(config.get('tblproperties') or {})) -%}

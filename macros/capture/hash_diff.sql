@@ -3,11 +3,10 @@
     {%- set ours = existing is none or existing.is_view -%}
     {%- set settings = dbt_cdc._hash_diff_settings(none if ours else existing) -%}
     {%- set full_refresh = should_full_refresh() -%}
-    {%- set keeps_log = dbt_cdc._meta().get('change_log') is not none -%}
+    {%- do dbt_cdc._open_change_log(this, restart=full_refresh) -%}
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- if keeps_log -%}{%- do dbt_cdc._keep_change_log(this) -%}{%- endif -%}
     {%- if not ours -%}
         {%- do adapter.drop_relation(existing) -%}
     {%- endif -%}
@@ -19,7 +18,7 @@ import dbt_cdc._hash_diff_load
 
 dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark, {{ settings | tojson | tojson }})
     {%- endcall -%}
-    {%- if keeps_log -%}{%- do dbt_cdc._keep_change_log(this, restart=full_refresh) -%}{%- endif -%}
+    {%- do dbt_cdc._keep_change_log(this, restart=full_refresh) -%}
 
     {%- set view, history = this.incorporate(type='view'), dbt_cdc._companion(this, 'history') -%}
     {%- for relation in [view, history] -%}

@@ -1,9 +1,10 @@
 {#- dbt's own, and for catalogs that do not list their tables a second look: the table itself is asked. Without it, such
     a snapshot would start anew in every run and lose its history. It is the first thing that a snapshot calls,
-    so its options are checked here, before anything is written. -#}
+    so its options are checked here, before anything is written, and its log is brought up to it. -#}
 {%- macro default__get_or_create_relation(database, schema, identifier, type) -%}
     {%- if execute and model.resource_type == 'snapshot' -%}
         {%- do dbt_cdc._check_snapshot_options() -%}
+        {%- do dbt_cdc._open_change_log(this) -%}
     {%- endif -%}
     {%- set known = dbt.default__get_or_create_relation(database, schema, identifier, type) -%}
     {%- if known[0] or not execute -%}{%- do return(known) -%}{%- endif -%}

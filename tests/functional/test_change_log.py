@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 
 from tests.support.changes import Changes
@@ -13,7 +11,7 @@ MODES = ("key_op", "data_before", "data_before_after")
 MODEL = """
     {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',
                meta={{'dbt_cdc': {{'change_log': '{mode}'}}}},
-               pre_hook="{{% if is_incremental() %}}{{{{ dbt_cdc._keep_change_log(this) }}}}{{% endif %}}",
+               pre_hook="{{{{ dbt_cdc._open_change_log(this, restart=flags.FULL_REFRESH) }}}}",
                post_hook="{{{{ dbt_cdc._keep_change_log(this, restart=flags.FULL_REFRESH) }}}}") }}}}
     select id, v, m from {{{{ source('given', 'feed') }}}}
 """
@@ -76,40 +74,67 @@ def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) ->
         assert changes.answer(f"{mode}_some", mode) == last
 
 
-def test_random_histories_have_one_answer_in_all_modes_and_replay_to_the_table(changes: Changes) -> None:
-    chance = random.Random(7)
-    project, run = changes.project, ("run", "--select", *MODES)
-    give(changes)
-    project.dbt(*run)
-    for _ in range(3):
-        for _ in range(chance.randint(1, 3)):
-            key, text = chance.randint(1, 5), chance.choice(["'p'", "'q'", "null"])
-            statement = chance.choice(
-                [
-                    f"delete from {{t}} where id = {key}",
-                    f"update {{t}} set v = {text}, m = map('k', {key}) where id <= {key}",
-                    f"merge into {{t}} t using (select {key} as id, {text} as v, map('k', 1) as m) s on t.id = s.id"
-                    " when matched then update set * when not matched then insert *",
-                    f"insert overwrite {{t}} select * from (select id, v, m from {{t}} where id <> {key}"
-                    f" union all select {key}, {text}, null)",
-                ]
-            )
-            write_to_all(changes, statement)
-        give(changes, *[f"({key}, 'n{key}', null)" for key in chance.sample(range(1, 7), 2)])
-        project.dbt(*run)
-    for mode in MODES:
-        formats = {f"{mode}_{form}": f"ref('{mode}'), format='{form}'" for form in ("cdc", "net", "latest_state")}
-        middle = changes.versions(mode)[len(changes.versions(mode)) // 2]
-        changes.ask(**formats, **{f"{mode}_part": f"ref('{mode}'), begin='{middle}'"})
-    project.dbt("run", "--exclude", *MODES)
+def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not_be(changes: Changes) -> None:
+    project, versioned = changes.project, ("run", "--vars", "{mode: data_before}")
+    moved = MODEL.replace("'{mode}'", "var('mode')").format()
+    project.write({"models/moved.sql": moved, "models/taken.sql": moved})
+    project.write({"models/keyless.sql": moved.replace("unique_key='id',", "")})
+    project.sql("create table {schema}.taken__changes (id int) using " + changes.format)
+    give(changes, "(1, 'a', null)", "(2, 'b', null)")
+    message = project.error(*versioned)
+    assert (
+        "keyless can't run, nothing was written" in message and "change_log needs the key, got no unique_key" in message
+    )
+    assert f"{project.schema}.taken__changes is where change_log 'data_before' keeps its rows" in message
+    assert "got a table that dbt_cdc did not make; rename or drop it" in message
+    kept = {"feed", "taken__changes", *MODES, *[f"{mode}__changes" for mode in MODES], "moved", "moved__changes"}
+    assert project.tables() == kept
 
-    for form in ("cdc", "net", "latest_state", "part"):
-        answers = [changes.answer(f"{mode}_{form}", mode) for mode in MODES]
-        assert answers[0] and answers[0] == answers[1] == answers[2]
+    if changes.format == "delta":
+        changes.write("data_before", "alter table {t} set tblproperties (delta.enableChangeDataFeed = false)")
+    write_to_all(changes, "update {t} set v = 'c' where id = 1", "update {t} set v = 'd' where id = 1")
+    write_to_all(changes, "insert overwrite {t} select * from {t}")
+    give(changes)
+    message = project.error("run", "--vars", "{mode: key_op}", "--exclude", "taken", "keyless")
+    assert "moved__changes was begun with change_log 'data_before', got 'key_op'; set it back, or begin" in message
+    forget_old_versions(changes, *MODES)
+    write_to_all(changes, "delete from {t} where id = 2")
     for mode in MODES:
-        replayed: dict[int, object] = {}
-        for _, before, after in changes.answer(f"{mode}_cdc", mode):
-            assert replayed.get((after or before)[0]) == before
-            replayed[(after or before)[0]] = after
-        rows = [tuple(row) for row in project.rows(f"select * from {{schema}}.{mode}")]
-        assert sorted(filter(None, replayed.values()), key=str) == sorted(rows, key=str)
+        changes.ask(
+            **{
+                f"{mode}_all": f"ref('{mode}')",
+                f"{mode}_last": f"ref('{mode}'), begin='{changes.versions(mode)[-2]}'",
+            }
+        )
+    answers = [f"{mode}_{what}" for mode in MODES for what in ("all", "last")]
+    message = project.error("run", "--vars", "{mode: key_op}", "--full-refresh", "--select", "moved", *answers)
+    assert "its log keeps no such images (change_log 'key_op')" in message
+    assert "and the table's version is gone that has them, expected a range that begins at or after version" in message
+    a, b, c, d = ((key, v, None) for key, v in ((1, "a"), (2, "b"), (1, "c"), (1, "d")))
+    deleted = ("d", b, None)
+    for mode in MODES:
+        assert changes.answer(f"{mode}_last", mode) == [deleted]
+    for mode in MODES[1:]:
+        places = "select op, before, after from {schema}.%s_all order by ts, after.id"
+        told = [
+            (op, before and tuple(before), after and tuple(after)) for op, before, after in project.rows(places % mode)
+        ]
+        assert told == [("i", None, a), ("i", None, b), ("u", a, c), ("u", c, d), deleted]
+    assert "key_op_all" not in project.tables()
+    assert project.rows("select op, key.id from {schema}.moved__changes") == []
+    assert [name for name, _ in project.columns("moved__changes")] == ["op", "ts", "version", "key"]
+
+
+def forget_old_versions(changes: Changes, *tables: str) -> None:
+    """Take away the files, or the snapshots, of all versions but the newest."""
+    spark = changes.project.spark
+    for table in tables:
+        name = f"{changes.project.schema}.{table}"
+        if changes.format == "delta":
+            spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+            spark.sql(f"vacuum {name} retain 0 hours")
+            spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+        else:
+            spark.sql(
+                f"call spark_catalog.system.expire_snapshots(table => '{name}', older_than => now(), retain_last => 1)"
+            )

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import pytest
+from dbt.adapters.spark import session
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 
 from tests.support.changes import Changes
 from tests.support.project import Project
@@ -52,7 +59,53 @@ def stream(project: Project, checkpoint: Path) -> list[tuple[Any, ...]]:
     return sorted(project.rows("select op, id from {schema}.streamed"))
 
 
-def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(project: Project, tmp_path: Path) -> None:
+class LogWrites:
+    """Keeps the statements that append to logs and, while told to, fails them as a kill would."""
+
+    def __init__(self) -> None:
+        self.failing = False
+        self.statements: dict[str, str] = {}
+
+    def look(self, statement: str) -> None:
+        log = re.search(r"merge into \w+\.(\w+__changes) as", statement)
+        if log is None:
+            return
+        self.statements[log[1]] = statement
+        if self.failing:
+            raise RuntimeError("killed")
+
+
+@pytest.fixture
+def log_writes(monkeypatch: pytest.MonkeyPatch) -> LogWrites:
+    writes, stock = LogWrites(), session.Cursor.execute
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        writes.look(sql)
+        stock(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", execute)
+    return writes
+
+
+def run_at_once(project: Project, statement: str, times: int) -> list[str]:
+    """Run a statement several times at the same time; what those said that were refused."""
+
+    def attempt(_: int) -> str:
+        try:
+            project.spark.sql(statement)
+        except (PySparkException, Py4JJavaError) as error:
+            return str(error)
+        return ""
+
+    with ThreadPoolExecutor(times) as pool:
+        refused = list(pool.map(attempt, range(times)))
+    assert "" in refused
+    return [message for message in refused if message]
+
+
+def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(
+    project: Project, tmp_path: Path, log_writes: LogWrites
+) -> None:
     changes = Changes(project)
     changes.create("events", "id int, v string, op string, seq int, batch int")
     changes.create("rows", "id int, v string")
@@ -76,7 +129,16 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(proje
     project.dbt("build", "--vars", "{batch: 1}")
     assert stream(project, tmp_path / "checkpoint") == [("i", 1), ("i", 2)]
     changes.write("rows", "insert overwrite {t} values (1, 'c'), (3, 'e')")
-    project.dbt("build", "--vars", "{batch: 2}")
+
+    # killed between the tables and their logs, then two who write one log at once
+    log_writes.failing = True
+    assert project.error("build", "--vars", "{batch: 2}").count("killed") == 3
+    log_writes.failing = False
+    assert sorted(project.rows("select id, v from {schema}.applied")) == [(1, "c"), (3, "e")]
+    for model, logged in {"applied": 2, "hashed": 2, "snapped": 2}.items():
+        assert len(project.rows(f"select * from {{schema}}.{model}__changes")) == logged
+    refused = run_at_once(project, log_writes.statements["applied__changes"], 3)
+    assert all(re.search("(?i)concurrent|conflicting files", message) for message in refused), refused
     project.dbt("build", "--vars", "{batch: 2}")
     expected = [("d", 2), ("i", 1), ("i", 2), ("i", 3), ("u", 1)]
     assert stream(project, tmp_path / "checkpoint") == expected

@@ -1,0 +1,138 @@
+{#- The answer of a log. What it does not keep of a row is read from the table: before- and after-images from the versions
+    on both sides of a change (key_op); an after-image from the next change of the row or, where there is none, from the
+    table as it was when last logged (data_before). -#}
+
+{%- macro _logged_changes(table, scope) -%}
+    {#- CTEs that end in `row_changes`: the log's rows of a range, and what the table has seen since it was last logged. -#}
+    {%- set log, commits = table.log, table.timeline.commits -%}
+    {%- if log.mode == 'key_op' -%}{%- do return(dbt_cdc._changes_at_versions(table, scope)) -%}{%- endif -%}
+    {%- set upto = dbt_cdc._place_of_version(table, log.upto) -%}
+    {%- set tail = [upto, scope.begin] | max -%}
+    {%- if tail < scope.end %}
+    images as (
+        {{ dbt_cdc._images_by_commit(table.own, tail - table.timeline.offset, scope.end - table.timeline.offset) }}
+    ),
+
+    {{ dbt_cdc._paired_by_key(table).replace('row_changes as (', 'since_logged as (') }},
+    {%- endif %}
+
+    logged as (
+        select
+            unix_micros(logged.ts) as position,
+            logged.op,
+            logged.ts,
+            logged.version,
+            logged.key,
+            {{ dbt_cdc._log_struct(table, 'logged.before', 'before') }},
+            {% if log.mode == 'data_before' -%}
+                lead(struct(logged.before)) over (partition by logged.key order by logged.ts asc) as following
+            {%- else -%}
+                {{ dbt_cdc._log_struct(table, 'logged.after', 'after') }}
+            {%- endif %}
+        from {{ log.relation }} as logged
+        where logged.ts > timestamp_micros({{ commits[scope.begin].micros if scope.begin >= 0 else -1 }})
+    ),
+
+    {{ dbt_cdc._with_after_images(table, upto) if log.mode == 'data_before' }}
+
+    row_changes as (
+        select
+            position,
+            op,
+            ts,
+            version,
+            before,
+            after
+        from {{ 'completed' if log.mode == 'data_before' else 'logged' }}
+        where ts <= timestamp_micros({{ commits[scope.end].micros }})
+        {%- if tail < scope.end %}
+        union all
+        select position + 1000000000000000000, op, ts, version, before, after from since_logged
+        {%- endif %}
+    )
+{%- endmacro -%}
+
+
+{%- macro _with_after_images(table, upto) -%}
+    {#- CTEs that end in `completed`: the log's rows with after-images, which the mode data_before does not keep. -#}
+    {%- set place = upto - table.timeline.offset -%}
+    {%- do dbt_cdc._require_images(table, place, "run the model, which brings the log up to the table") -%}
+    {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, table.log.upto) -%}
+    {%- set conditions = ["logged.op != 'd'", 'logged.following is null'] -%}
+    {%- for column in dbt_cdc._quoted_list(table.key) -%}
+        {%- do conditions.append('logged.key.' ~ column ~ ' <=> held.image.' ~ column) -%}
+    {%- endfor -%}
+    held as (
+        select {{ dbt_cdc._image(table.columns, dbt_cdc._columns_of(source)) }} as image
+        from {{ source }}
+    ),
+
+    completed as (
+        select
+            logged.position,
+            logged.op,
+            logged.ts,
+            logged.version,
+            logged.before,
+            case
+                when logged.op = 'd' then null
+                when logged.following is not null then {{ dbt_cdc._log_struct(table, 'logged.following.before') }}
+                else held.image
+            end as after
+        from logged
+        left join held on {{ conditions | join(' and ') }}
+    ),
+{%- endmacro -%}
+
+
+{%- macro _changes_at_versions(table, scope) -%}
+    {#- CTEs that end in `row_changes`: what a log without images tells, from the table's own versions. A range that begins
+        with the log begins with an `i` of every row that the table held then. -#}
+    {%- set begun, offset = table.timeline.feed_from, table.timeline.offset -%}
+    {%- set begin, end = [scope.begin, begun] | max - offset, scope.end - offset -%}
+    {%- do dbt_cdc._require_images(table, begin, "begin there, or keep images with change_log 'data_before_after'") -%}
+    {%- set queries = [] -%}
+    {%- if scope.begin < begun -%}
+        {%- do queries.append(dbt_cdc._two_versions(table, none, table.own.timeline.commits[begin], -1)) -%}
+    {%- endif -%}
+    {%- if begin < end -%}{%- do queries.append(dbt_cdc._images_by_commit(table.own, begin, end)) -%}{%- endif -%}
+    images as (
+        {{ queries | join('\n        union all\n        ') }}
+    ),
+
+    {{ dbt_cdc._paired_by_key(table) }}
+{%- endmacro -%}
+
+
+{%- macro _images_by_commit(table, begin, end) -%}
+    {#- The images of each commit of a range: from the format's feed or, where it does not cover the range, from the versions. -#}
+    {%- set from = table.timeline.feed_from -%}
+    {%- if from is not none and from <= begin + 1 -%}
+        {%- do return(dbt_cdc._for_format('changes', table.format)(table, begin, end)) -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
+{%- endmacro -%}
+
+
+{%- macro _require_images(table, place, remedy) -%}
+    {%- set own = table.own.timeline -%}
+    {%- if place < own.images_from -%}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": its log keeps no such images (change_log '"
+            ~ table.log.mode ~ "') and the table's version is gone that has them, expected a range that begins at or after "
+            ~ dbt_cdc._commit_name(table.own, own.images_from) ~ "; " ~ remedy]) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _place_of_version(table, version) -%}
+    {%- do return((table.timeline.commits | map(attribute='version') | list).index(version)) -%}
+{%- endmacro -%}
+
+
+{%- macro _log_struct(table, image, name=none) -%}
+    {#- An image as logged, in the order and with the columns of the table; `name`: as a column of that name. -#}
+    {%- set fields = run_query('select before.* from ' ~ table.log.relation ~ ' limit 0').column_names | list -%}
+    {%- if fields == table.columns | map(attribute='name') | list -%}{%- do return(image) -%}{%- endif -%}
+    {%- do return('if(' ~ image ~ ' is null, null, ' ~ dbt_cdc._image(table.columns, fields, image) ~ ')'
+                  ~ (' as ' ~ name if name else '')) -%}
+{%- endmacro -%}

@@ -73,6 +73,20 @@ def own_query(project: Project, table: str) -> str:
     return "select * from own_changes"
 
 
+def paired_by_hand(project: Project, table: str) -> str:
+    """What one writes over Delta's feed to get op, before and after: both kinds of images joined by key and commit."""
+    side = (
+        "select struct(id, a, b, c) as image, _commit_version as version, _commit_timestamp as ts"
+        f" from table_changes('{project.schema}.{table}', 2) where _change_type in ('{{}}', 'update_{{}}image')"
+    )
+    return (
+        "select coalesce(o.version, n.version) as version, coalesce(o.ts, n.ts) as ts, o.image as before,"
+        " n.image as after, case when o.image is null then 'i' when n.image is null then 'd' else 'u' end as op"
+        f" from ({side.format('delete', 'pre')}) o full outer join ({side.format('insert', 'post')}) n"
+        " on o.image.id = n.image.id and o.version = n.version where not (o.image <=> n.image)"
+    )
+
+
 def compiled(project: Project, **calls: str) -> dict[str, str]:
     """Our queries, as dbt compiles them."""
     project.write(
@@ -85,29 +99,34 @@ def compiled(project: Project, **calls: str) -> dict[str, str]:
 
 def compare_queries(project: Project, rows: int, commits: int, repeat: int) -> None:
     build(project, "fed", rows, commits)
-    own = own_query(project, "fed")
+    first = "1"
+    if project.file_format == "iceberg":
+        snapshots = "select cast(snapshot_id as string) from {schema}.fed.snapshots order by committed_at limit 1"
+        first = project.rows(snapshots)[0][0]
+    call = f"'{project.schema}.fed', unique_key='id', begin='{first}'"
+    forms = {form: f"{call}, format='{form}'" for form in ("cdc", "net", "latest_state")}
+    base = report(project, {"own query": own_query(project, "fed")}, repeat)
+    report(project, compiled(project, **forms), repeat, base)
     if project.file_format == "delta":
-        begin = "1"
-    else:
-        begin = project.rows("select cast(snapshot_id as string) from {schema}.fed.snapshots order by committed_at")[0][
-            0
-        ]
-    call = f"'{project.schema}.fed', unique_key='id', begin='{begin}'"
-    queries = compiled(project, cdc=call, net=call + ", format='net'", latest_state=call + ", format='latest_state'")
-    if project.file_format == "delta":
+        report(project, {"paired by hand": paired_by_hand(project, "fed")}, repeat, base)
         project.sql("alter table {schema}.fed set tblproperties (delta.enableChangeDataFeed = false)")
-        queries.update(compiled(project, comparison=call))
-    base = cost(project.spark, own, repeat)
-    print(f"{'own query':<14}{base:>9.2f} s CPU")
+        report(project, compiled(project, comparison=call), repeat, base)
+
+
+def report(project: Project, queries: dict[str, str], repeat: int, base: float = 0) -> float:
+    """Print what queries cost, beside `base`; the cost of the last."""
+    seconds = base
     for name, query in queries.items():
         seconds = cost(project.spark, query, repeat)
-        print(f"{name:<14}{seconds:>9.2f} s CPU {seconds / base:>6.2f} x")
+        print(f"{name:<16}{seconds:>9.2f} s CPU {seconds / (base or seconds):>6.2f} x", flush=True)
+    return seconds
 
 
 def compare_logs(project: Project, folder: Path, rows: int, repeat: int) -> None:
     project.sql("create table {schema}.feed (id bigint, a string, b double) using " + project.file_format)
     model = """
         {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', meta={meta},
+                   pre_hook="{{{{ dbt_cdc._open_change_log(this) }}}}",
                    post_hook="{{{{ dbt_cdc._keep_change_log(this) }}}}") }}}}
         select * from {{{{ target.schema }}}}.feed
     """

@@ -23,7 +23,12 @@
     {%- set formats = ['cdc', 'latest_state', 'net'] -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._value_faults('format', {'type': 'string', 'values': formats}, format)) -%}
-    {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
+    {%- do return(dbt_cdc._changes_of(dbt_cdc._changed_table(relation, unique_key), begin, end, format)) -%}
+{%- endmacro -%}
+
+
+{%- macro _changes_of(table, begin, end, format) -%}
+    {#- The same, of a table that _changed_table has looked at already. -#}
     {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
     {%- if scope.before_log -%}
         {%- set table = table.own -%}

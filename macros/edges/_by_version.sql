@@ -2,7 +2,7 @@
     starts, one row for each key that changed, with `_op`. Late rows are found too, as no stamp is asked. -#}
 
 {%- macro _read_by_version(relation, column, unique_key) -%}
-    {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_for_changes(relation, unique_key)) -%}
+    {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_for_changes(relation, unique_key, model)) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version', 'asked': ['version', column]} -%}
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
@@ -12,7 +12,7 @@
     {%- endif -%}
     {%- do edge.update({
         'watermark': new.version if new else old, 'time': new.micros if new else none,
-        'sql': dbt_cdc._rows_since(relation, table, old, new),
+        'sql': dbt_cdc._rows_since(table, old, new),
     }) -%}
     {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads ' ~ edge.source
                ~ (' whole, as of version ' if old is none else ', changes of versions after ' ~ old ~ ' up to ')
@@ -33,7 +33,7 @@
 {%- endmacro -%}
 
 
-{%- macro _rows_since(relation, table, old, new) -%}
+{%- macro _rows_since(table, old, new) -%}
     {%- set columns = dbt_cdc._quoted_list(table.columns | map(attribute='name')) | join(', ') -%}
     {%- if new is none or old is none -%}
         {%- set from = dbt_cdc._for_format('version_at', table.format)(table.relation, new.version) if new
@@ -41,18 +41,17 @@
         {%- set kept = ' as image where ' ~ table.where if new and table.where else '' -%}
         {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ from ~ kept) -%}
     {%- endif -%}
-    {%- set changes = dbt_cdc._table_changes(
-        relation, old, new.version, 'net' if table.key else 'cdc', table.key) -%}
+    {%- set changes = dbt_cdc._changes_of(table, old, new.version, 'net' if table.key else 'cdc') -%}
     {%- do return("select image.*, op as _op from (select op, if(op = 'd', before, after) as image from "
                   ~ changes ~ ')') -%}
 {%- endmacro -%}
 
 
-{%- macro _key_for_changes(relation, unique_key) -%}
-    {#- The upstream's own key where it has one; else this model's, where the upstream has its columns: by that key the
+{%- macro _key_for_changes(relation, unique_key, reader) -%}
+    {#- The upstream's own key where it has one; else its reader's, where the upstream has these columns: by that key the
         rows will be merged. -#}
     {%- if unique_key is not none or dbt_cdc._key_of_table(relation, none, none) -%}{%- do return(unique_key) -%}{%- endif -%}
-    {%- set own = model.config.get('unique_key') or [] -%}
+    {%- set own = (reader.config.get('unique_key') if reader else none) or [] -%}
     {%- set own = [own] if own is string else own | list -%}
     {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
     {%- for name in own if name | lower not in columns -%}{%- do return(none) -%}{%- endfor -%}

@@ -1,39 +1,30 @@
 """hash_diff beside the program of the article, and beside the floor: what the same bytes cost without comparing.
 
-python benchmarks/hash_diff.py [--peer PATH] [--rows 1000000] [--skip-delta]
+python benchmarks/hash_diff.py [--peer PATH] [--rows 1000000] [--memory 2g] [--skip-delta]
 
 PATH is a copy of github.com/avensolutions/cdc-at-scale-using-spark; a copy of it is run with a safe YAML loader, which
 today's PyYAML asks for. Whole processes are measured: wall and CPU seconds and the peak memory of the process tree.
-`start` is dbt and Spark with a model of one row: what a load costs alone is the difference to it. The second part
-loads a delta of rows/100 on tables of `rows` and 10 x `rows`, and a full extract on the larger one.
+What a load costs alone is the difference to the start: dbt and Spark with a model of one row, or Spark alone. The
+second part loads a delta of rows/100 on tables of `rows` and 10 x `rows`, and a full extract on the larger one.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import ctypes
 import json
-import os
-import resource
 import shutil
-import subprocess
 import sys
 import tempfile
-import threading
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from measure import HEADER, ROOT, Cost, machine, measured, spark_with
 
-ROOT = Path(__file__).resolve().parents[1]
 KEYS = [f"keycol{i}" for i in range(1, 6)]
 NONKEYS = [f"nonkeycol{i}" for i in range(1, 11)]
 DAYS = {"day1": "2019-06-18", "day2": "2019-06-19"}
 SCHEMA = ", ".join([*(f"{name} string" for name in KEYS), *(f"{name} double" for name in NONKEYS)])
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 MODEL = f"""
 def model(dbt, spark):
@@ -76,65 +67,6 @@ write("full", spark.range(rows * 2, rows * 12), "if(id % 10 < 5, 1, 0)")
 """
 
 
-@dataclass(frozen=True)
-class Cost:
-    wall: float
-    cpu: float
-    peak: float
-
-    def line(self, name: str) -> str:
-        return f"{name:28} {self.wall:8.1f} {self.cpu:8.1f} {self.peak / 2**30:8.2f}"
-
-
-def measured(command: list[str], folder: Path) -> Cost:
-    """A command and everything it started, JVM and Python workers included."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYSPARK_PYTHON": sys.executable}
-    environment.setdefault("PYSPARK_SUBMIT_ARGS", "--master local[2] --driver-memory 4g pyspark-shell")
-    environment["DBT_CDC_WAREHOUSE"] = str(folder / "warehouse")
-    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    peaks, done = [0], threading.Event()
-    watcher = threading.Thread(target=_watch, args=(peaks, done))
-    watcher.start()
-    log = folder / "log.txt"
-    with log.open("w") as output:
-        ended = subprocess.run(command, env=environment, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
-    wall = time.monotonic() - started
-    while True:  # orphans come to this process and are counted when they end
-        try:
-            os.wait()
-        except ChildProcessError:
-            break
-    done.set()
-    watcher.join()
-    if ended.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{log.read_text()[-3000:]}")
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return Cost(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, max(peaks))
-
-
-def _watch(peaks: list[int], done: threading.Event) -> None:
-    while not done.wait(0.25):
-        peaks.append(sum(_resident(pid) for pid in _descendants(os.getpid())))
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        try:
-            children = task.read_text().split()
-        except OSError:
-            continue
-        for child in children:
-            yield int(child)
-            yield from _descendants(int(child))
-
-
-def _resident(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE
-    except (OSError, IndexError):
-        return 0
-
-
 def counted(first: Path, later: Path) -> dict[str, int]:
     """I, U, D, N from one folder of CSV to the other, counted without Spark."""
 
@@ -154,8 +86,8 @@ def counted(first: Path, later: Path) -> dict[str, int]:
 class Consumer:
     """A dbt project with one hash_diff model over a path given by vars."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, memory: str) -> None:
+        self.folder, self.memory = folder, memory
         (folder / "models").mkdir(parents=True)
         (folder / "dbt_packages").mkdir()
         (folder / "dbt_packages/dbt_cdc").symlink_to(ROOT)
@@ -164,17 +96,19 @@ class Consumer:
         (folder / "models/bench.yml").write_text(YAML)
         (folder / "models/one.sql").write_text("{{ config(materialized='table') }} select 1 as id")
         shutil.copy(ROOT / "profiles.example.yml", folder / "profiles.yml")
-        project = {"name": "bench", "version": "1.0.0", "config-version": 2, "profile": "dbt_cdc"}
+        project = {"name": "consumer", "version": "1.0.0", "config-version": 2, "profile": "dbt_cdc"}
         (folder / "dbt_project.yml").write_text(yaml.safe_dump({**project, "models": {"+file_format": "delta"}}))
 
     def run(self, model: str, **variables: str) -> Cost:
-        os.environ.setdefault("DBT_CDC_DRIVER_MEMORY", "2g")
         dbt = [sys.executable, "-m", "dbt.cli.main", "run", "--no-use-colors", "--profiles-dir", ".", "-s", model]
-        return measured([*dbt, "--target", "delta", "--vars", json.dumps(variables)], self.folder)
+        command = [*dbt, "--target", "delta", "--vars", json.dumps(variables)]
+        warehouse = str(self.folder / "warehouse")
+        return measured(command, self.folder, DBT_CDC_WAREHOUSE=warehouse, DBT_CDC_DRIVER_MEMORY=self.memory)
 
     def operations(self) -> dict[str, int]:
-        result = json.loads((self.folder / "target/run_results.json").read_text())["results"][0]
-        return dict(result["adapter_response"]["operations"])
+        results = json.loads((self.folder / "target/run_results.json").read_text())["results"]
+        responses = {result["unique_id"]: result["adapter_response"] for result in results}
+        return dict(responses["model.consumer.bench"]["operations"])
 
 
 def peer(path: Path, folder: Path) -> list[str]:
@@ -192,38 +126,54 @@ def peer(path: Path, folder: Path) -> list[str]:
 def full_loads(options: argparse.Namespace, folder: Path) -> None:
     counts = [str(options.rows), str(options.rows), "5", "10", "0.2", "0.4", "0.4"]
     days = {day: folder / day for day in DAYS}
-    measured([sys.executable, "-m", "dbt_cdc.synthetic", *counts, *map(str, days.values())], folder)
-    consumer = Consumer(folder / "ours")
-    costs = {"start": consumer.run("one")}
+    spark = spark_with(options.memory)
+    measured([sys.executable, "-m", "dbt_cdc.synthetic", *counts, *map(str, days.values())], folder, **spark)
+    consumer = Consumer(folder / "ours", options.memory)
+    costs = {"start of dbt and Spark": consumer.run("one")}
     for day, path in days.items():
         costs[f"dbt_cdc {day}"] = consumer.run("bench", path=str(path), day=DAYS[day])
     found = consumer.operations()
-    for day, share in (("day1", "10"), ("day2", "8")):
-        script = folder / "floor.py"
-        script.write_text(FLOOR)
-        costs[f"floor {day}"] = measured([sys.executable, str(script), str(days[day]), share, str(folder)], folder)
+    script = folder / "floor.py"
+    script.write_text(FLOOR)
+    empty = folder / "empty"
+    empty.mkdir()
+    for name, path, share in (
+        ("start of Spark", empty, 10),
+        ("floor day1", days["day1"], 10),
+        ("floor day2", days["day2"], 8),
+    ):
+        costs[name] = measured([sys.executable, str(script), str(path), str(share), str(folder)], folder, **spark)
     if options.peer:
         command = peer(options.peer.resolve(), folder)
         for day, path in days.items():
-            costs[f"peer {day}"] = measured([*command, str(path), DAYS[day]], folder / "peer")
+            costs[f"peer {day}"] = measured([*command, str(path), DAYS[day]], folder / "peer", **spark)
     for name, cost in costs.items():
         print(cost.line(name))
     print(f"day 2: {found}, counted from the files: {counted(*days.values())}")
-    ours, start = costs["dbt_cdc day2"], costs["start"]
-    print(f"dbt_cdc / floor, CPU, day 2: {ours.cpu / costs['floor day2'].cpu:.2f}")
+    ratios(costs, "floor")
     if options.peer:
-        theirs = costs["peer day2"]
-        print(f"dbt_cdc / peer, day 2: CPU {ours.cpu / theirs.cpu:.2f}, memory {ours.peak / theirs.peak:.2f}")
-        print(f"load alone / peer, day 2: CPU {(ours.cpu - start.cpu) / theirs.cpu:.2f}")
+        ratios(costs, "peer")
+
+
+def ratios(costs: dict[str, Cost], other: str) -> None:
+    """Whole processes, and what is left of them without the start of dbt or Spark."""
+    for day in DAYS:
+        ours, theirs = costs[f"dbt_cdc {day}"], costs[f"{other} {day}"]
+        alone = ours.cpu - costs["start of dbt and Spark"].cpu
+        theirs_alone = theirs.cpu - costs["start of Spark"].cpu
+        print(
+            f"dbt_cdc / {other}, {day}: CPU {ours.cpu / theirs.cpu:.2f}, memory {ours.peak / theirs.peak:.2f}, "
+            f"wall {ours.wall / theirs.wall:.2f}; CPU of the load alone {alone / theirs_alone:.2f}"
+        )
 
 
 def deltas(options: argparse.Namespace, folder: Path) -> None:
     script = folder / "generate.py"
     script.write_text(GENERATE)
-    measured([sys.executable, str(script), str(options.rows), str(folder)], folder)
+    measured([sys.executable, str(script), str(options.rows), str(folder)], folder, **spark_with("4g"))
     costs = {}
     for table in ("small", "big"):
-        consumer = Consumer(folder / f"on_{table}")
+        consumer = Consumer(folder / f"on_{table}", options.memory)
         consumer.run("bench", path=str(folder / table), form="parquet", day="2020-01-01")
         variables = {"path": str(folder / "delta"), "form": "parquet", "day": "2020-01-02", "extract": "delta"}
         costs[table] = consumer.run("bench", **variables)
@@ -238,11 +188,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", type=Path, help="the original program's folder; without it only ours is measured")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of each extract; default: 1000000")
+    parser.add_argument("--memory", default="2g", help="heap of each Spark, the original's too; default: 2g")
     parser.add_argument("--skip-delta", action="store_true", help="leave the second part out")
     options = parser.parse_args()
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-    print(f"{options.rows} rows, 5 keys, 10 non-keys, 20/40/40 %, {os.cpu_count()} cores")
-    print(f"{'':28} {'wall s':>8} {'CPU s':>8} {'GiB':>8}")
+    print(
+        f"{options.rows} rows, 5 keys, 10 non-keys, 20/40/40 %, {machine()}, {options.memory} of heap for each program"
+    )
+    print(HEADER)
     for part in [full_loads] if options.skip_delta else [full_loads, deltas]:
         folder = Path(tempfile.mkdtemp(prefix="dbt_cdc_hash_diff_"))
         part(options, folder)

@@ -1,0 +1,87 @@
+"""What a command costs, with everything that it starts: wall and CPU seconds, and the peak memory of the whole tree."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+HEADER = f"{'':28} {'wall s':>8} {'CPU s':>8} {'GiB':>8}"
+
+
+@dataclass(frozen=True)
+class Cost:
+    wall: float
+    cpu: float
+    peak: float  # bytes; a page that several processes share counts once
+
+    def line(self, name: str) -> str:
+        return f"{name:28} {self.wall:8.1f} {self.cpu:8.1f} {self.peak / 2**30:8.2f}"
+
+
+def measured(command: list[str], folder: Path, **environment: str) -> Cost:
+    """Run a command in a folder, with this project's sources; its output is shown if it fails."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come to this process
+    given = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYSPARK_PYTHON": sys.executable, **environment}
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    peaks, done = [0], threading.Event()
+    watcher = threading.Thread(target=_watch, args=(peaks, done))
+    watcher.start()
+    log = folder / "log.txt"
+    with log.open("w") as output:
+        ended = subprocess.run(command, env=given, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
+    wall = time.monotonic() - started
+    while True:  # orphans are counted when they end
+        try:
+            os.wait()
+        except ChildProcessError:
+            break
+    done.set()
+    watcher.join()
+    if ended.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{log.read_text()[-3000:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Cost(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, max(peaks))
+
+
+def spark_with(memory: str) -> dict[str, str]:
+    """Environment of a plain Spark program on two cores with so much heap."""
+    return {"PYSPARK_SUBMIT_ARGS": f"--master local[2] --driver-memory {memory} pyspark-shell"}
+
+
+def machine() -> str:
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return f"{os.cpu_count()} cores, {pages / 2**30:.0f} GB"
+
+
+def _watch(peaks: list[int], done: threading.Event) -> None:
+    while not done.wait(0.25):
+        peaks.append(sum(_memory(pid) for pid in _descendants(os.getpid())))
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = task.read_text().split()
+        except OSError:
+            continue
+        for child in children:
+            yield int(child)
+            yield from _descendants(int(child))
+
+
+def _memory(pid: int) -> int:
+    """The process's own pages, and its share of those that others have, too (PSS)."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("Pss:")), 0)

@@ -55,6 +55,9 @@
         'types': columns.types,
         'comments': columns.comments,
         'full_refresh': should_full_refresh(),
+        'description': model.description if config.persist_relation_docs() else '',
+        'location_root': config.get('location_root'),
+        'partition_by': dbt_cdc._hash_diff_names(config.get('partition_by')),
         'table_properties': properties,
         'column_name_properties': dbt_cdc._formats()[format].column_names,
     }) -%}
@@ -105,6 +108,10 @@
         {%- do faults.append("on_schema_change must be one of " ~ changes | join(', ') ~ ", got '" ~ change
             ~ "' (the history keeps every column that it ever had)") -%}
     {%- endif -%}
+    {%- for name in ['clustered_by', 'buckets', 'options'] if config.get(name) is not none -%}
+        {%- do faults.append(name ~ " has no meaning for hash_diff; its tables take partition_by, location_root and "
+            ~ "tblproperties") -%}
+    {%- endfor -%}
     {%- set format = config.get('file_format', 'delta') -%}
     {%- if format ~ '__hash_diff_properties' not in context['dbt_cdc'] -%}
         {%- do faults.append("file_format must be delta or iceberg, got '" ~ format ~ "'") -%}
@@ -127,18 +134,4 @@
 
 {%- macro _hash_diff_name(suffix) -%}
     {%- do return(dbt_cdc._quote(this.schema) ~ '.' ~ dbt_cdc._quote(this.identifier ~ suffix)) -%}
-{%- endmacro -%}
-
-
-{%- macro _hash_diff_docs(settings) -%}
-    {#- Column comments of the tables; the view has its own from the statement that makes it. -#}
-    {%- if config.persist_column_docs() -%}
-        {%- set columns = {} -%}
-        {%- for name, column in model.columns.items() if name not in settings.sensitive_columns -%}
-            {%- do columns.update({name: column}) -%}
-        {%- endfor -%}
-        {%- for kind in ['base', 'history'] if columns -%}
-            {%- do alter_column_comment(dbt_cdc._companion(this, kind), columns) -%}
-        {%- endfor -%}
-    {%- endif -%}
 {%- endmacro -%}

@@ -30,3 +30,17 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark,
 
     {{ return({'relations': [view]}) }}
 {%- endmaterialization -%}
+
+
+{%- macro _hash_diff_docs(settings) -%}
+    {#- Column comments of the tables; the view has its own from the statement that makes it. -#}
+    {%- if config.persist_column_docs() -%}
+        {%- set columns = {} -%}
+        {%- for name, column in model.columns.items() if name not in settings.sensitive_columns -%}
+            {%- do columns.update({name: column}) -%}
+        {%- endfor -%}
+        {%- for kind in ['base', 'history'] if columns -%}
+            {%- do alter_column_comment(dbt_cdc._companion(this, kind), columns) -%}
+        {%- endfor -%}
+    {%- endif -%}
+{%- endmacro -%}

@@ -54,6 +54,9 @@ class Settings:
     deduplicate: bool = False
     allow_older_date: bool = False
     full_refresh: bool = False
+    description: str = ""
+    location_root: str | None = None
+    partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
     column_name_properties: dict[str, str] = field(default_factory=dict)
 
@@ -161,6 +164,7 @@ def resolve(settings: Settings, incoming: Any, types: Mapping[str, Any], stored:
             )
         )
     layout = Layout(tuple(columns))
+    faults += _partition_faults(settings, layout)
     if stored:
         faults += _stored_faults(settings, layout, stored, added)
     fail(settings.node, faults)
@@ -225,6 +229,18 @@ def _widens(narrow: str, wide: str) -> bool:
         (p1, s1), (p2, s2) = (tuple(map(int, match.groups())) for match in decimals if match)
         return s1 <= s2 and p1 - s1 <= p2 - s2
     return False
+
+
+def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
+    """Names in partition_by that the tables don't have; what is more than a name (`days(ts)`) is left to Spark."""
+    names = [*(column.name for column in layout.stored), "operation", "eff_start_date"]
+    known = {name.lower() for name in names}
+    plain = [part.strip("`") for part in settings.partition_by if "(" not in part]
+    return [
+        f"partition_by: the table has no column '{name}'. It has: {', '.join(names)}"
+        for name in plain
+        if name.lower() not in known
+    ]
 
 
 def _stored_faults(settings: Settings, layout: Layout, stored: Stored, added: list[str]) -> list[str]:

@@ -123,6 +123,7 @@ class Load:
 
     def _first(self, frame: Any, layout: Layout) -> dict[str, int]:
         settings = self.settings
+        self.tables.require_views()
         staged = stage(frame, layout, settings)
         careful = settings.full_refresh or bool(layout.sensitive)
         if careful:
@@ -130,7 +131,7 @@ class Load:
             count = self._check_first(staged, layout)
         self._write_rejects(frame, layout)
         properties = {**layout.properties(settings), FIRST_LOAD: self.id}
-        self.tables.create(settings.base, self._first_rows(staged, layout), properties)
+        self.tables.create(settings.base, self._first_rows(staged, layout), properties, settings.partition_by)
         if not careful:
             rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
             try:
@@ -314,7 +315,7 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
             date = lit(settings.effective_date).cast("date")
             rows.writeTo(settings.rejects).overwrite(col("eff_start_date") == date)
         else:
-            self.tables.create(settings.rejects, rows, {}, partition="eff_start_date")
+            self.tables.create(settings.rejects, rows, {}, ["eff_start_date"])
 
     def _create_views(self, layout: Layout) -> None:
         self.tables.create_view(layout)

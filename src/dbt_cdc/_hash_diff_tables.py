@@ -9,13 +9,15 @@ that first.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
+from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored, fail
 from dbt_cdc._sql import literal, quote, quoted
+from dbt_cdc._writer import Target, write
 
 PENDING = "pending:"
 #: Properties: the load that a history holds, and the first load of the base table that it belongs to.
@@ -61,18 +63,35 @@ class Tables:
         rows = self.spark.sql(f"show tblproperties {table}").collect()
         return {row[0]: row[1] for row in rows}
 
-    def create(self, table: str, frame: Any, properties: dict[str, str], partition: str | None = None) -> None:
+    def create(self, table: str, frame: Any, properties: dict[str, str], partition_by: Sequence[str] = ()) -> None:
         """Create the table, or replace it at once, from a frame."""
-        writer = frame.writeTo(table).using(self.settings.format)
+        settings = self.settings
         names = [name for field in frame.schema.fields for name in _all_names(field)]
-        extra = self.settings.column_name_properties if any(map(_needs_mapping, names)) else {}
-        for name, value in {**self.settings.table_properties, **extra, **properties}.items():
-            writer = writer.tableProperty(name, value)
-        if partition:
-            from pyspark.sql.functions import col
+        extra = settings.column_name_properties if any(map(_needs_mapping, names)) else {}
+        config = {
+            "file_format": settings.format,
+            "location_root": settings.location_root,
+            "partition_by": list(partition_by),
+            "persist_docs": {"relation": bool(settings.description)},
+            "tblproperties": {**settings.table_properties, **extra, **properties},
+        }
+        write(frame, Target(table, table.rpartition(".")[2].strip("`"), settings.description, config))
 
-            writer = writer.partitionedBy(col(partition))
-        writer.createOrReplace()
+    def require_views(self) -> None:
+        """Raise where the catalog can't hold a view, which the model is."""
+        probe = self.settings.base.removesuffix("`") + "_probe`"
+        try:
+            self.spark.sql(f"create or replace view {probe} as select 1 as one")
+            self.spark.sql(f"drop view {probe}")
+        except Exception as problem:
+            reason = str(problem).strip().partition("\n")[0]
+            fail(
+                self.settings.node,
+                [
+                    f"the model is a view over {self.settings.base}, and its catalog can't make one ({reason}). Use a "
+                    "catalog that holds views (Hive, Unity; for Iceberg: rest, jdbc, hive, nessie)"
+                ],
+            )
 
     def add_columns(self, table: str, columns: list[Column]) -> None:
         """Add columns at the end of a table; those that it has already are left."""
@@ -136,7 +155,7 @@ class Tables:
         )
         properties = {FIRST_LOAD: first, HISTORY_LOAD: marker.load}
         if rebuild:
-            self.create(self.settings.history, rows, properties, partition="eff_start_date")
+            self.create(self.settings.history, rows, properties, ["eff_start_date"])
             return
         added = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
         have = {f.name for f in self.spark.table(self.settings.history).schema.fields}
@@ -155,7 +174,8 @@ class Tables:
             quote(name) + (f" comment {literal(comments[name.lower()])}" if comments.get(name.lower()) else "")
             for name in [*names, "operation", "eff_start_date"]
         ]
-        self.spark.sql(f"""create or replace view {self.settings.view} ({", ".join(listed)}) as
+        comment = f" comment {literal(self.settings.description)}" if self.settings.description else ""
+        self.spark.sql(f"""create or replace view {self.settings.view} ({", ".join(listed)}){comment} as
 with last_load as (
     select
         *,

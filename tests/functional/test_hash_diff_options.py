@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from tests.support.hash_diff import PROPERTIES, Model
 from tests.support.project import Project
 
 MODEL = """
@@ -178,3 +182,137 @@ def test_rows_that_do_not_cast_go_to_the_rejects_when_asked_and_a_known_key_keep
         ("does not cast: salary (decimal(10,2)) 'one'", "one"),
     ]
     assert project.rows("select count(*) from {schema}.people__rejects where contains(incoming_row, 'ssn')") == [(0,)]
+
+
+LANDED = """
+def model(dbt, spark):
+    return spark.read.json("LANDING/from_json")
+"""
+SHARED = """
+def model(dbt, spark):
+    landing = dbt.config.meta_get("landing")
+    return spark.read.parquet(f"{landing}/{dbt.this.identifier}")
+"""
+MODELS = ("from_json", "from_parquet", "from_table")
+RECORD_GRANTS = """
+{% macro default__apply_grants(relation, grant_config, should_revoke=True) -%}
+    {%- for privilege, who in (grant_config or {}).items() -%}
+        {%- do run_query("insert into " ~ target.schema ~ ".granted values ('" ~ relation.identifier ~ "', '" ~ privilege
+                         ~ "', '" ~ who[0] ~ "')") -%}
+    {%- endfor -%}
+{%- endmacro %}
+"""
+
+
+def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(project: Project) -> None:
+    landing, elsewhere = project.folder / "landing", project.folder / "elsewhere"
+    project.sql(
+        f"create table {{schema}}.granted (relation string, privilege string, who string) using {project.file_format}"
+    )
+    project.configure(
+        models={
+            "consumer": {
+                "+materialized": "hash_diff",
+                "+location_root": str(elsewhere),
+                "+grants": {"select": ["reader"]},
+                "+persist_docs": {"relation": True, "columns": True},
+                "+meta": {
+                    "landing": str(landing),
+                    "dbt_cdc": {"unique_key": ["id"], "effective_date": "{{ var('day') }}", "deduplicate": True},
+                },
+            }
+        }
+    )
+    project.write(
+        {
+            "macros/record_grants.sql": RECORD_GRANTS,
+            "models/from_json.py": LANDED.replace("LANDING", str(landing)),
+            "models/from_parquet.py": SHARED,
+            "models/from_table.py": 'def model(dbt, spark):\n    return spark.table("SCHEMA.rows")\n'.replace(
+                "SCHEMA", project.schema
+            ),
+            "models/docs.yml": """
+                models:
+                  - name: from_json
+                    description: Rows of a folder of JSON
+                    config: {partition_by: [country]}
+                    columns:
+                      - {name: id, data_type: bigint}
+                      - {name: country, data_type: string, description: Two letters}
+                      - {name: paid, data_type: "decimal(9,2)"}
+                """,
+        }
+    )
+
+    def supply(day: str, rows: str, *arguments: str) -> dict[str, Any]:
+        given = f"select * from values {rows} as t (id, country, paid)"
+        project.sql(f"create or replace table {{schema}}.rows using {project.file_format} as {given}")
+        for form in ("json", "parquet"):
+            project.spark.sql(given).write.mode("overwrite").format(form).save(f"{landing}/from_{form}")
+        project.dbt("run", *arguments, "--vars", f"{{day: '{day}'}}")
+        results = project.run_results()
+        return {name: results[name]["adapter_response"]["operations"] for name in MODELS}
+
+    twice = "(1, 'FR', 1.5D), (2, 'DE', null), (2, 'DE', null)"
+    assert supply("2020-01-01", twice) == {key: {"I": 2, "U": 0, "D": 0, "X": 0, "N": 0} for key in MODELS}
+    later = supply("2020-01-02", "(1, 'FR', 1.50D), (3, 'DE', 3D), (3, 'DE', 3D)")
+    assert later == {key: {"I": 1, "U": 0, "D": 1, "X": 0, "N": 1} for key in MODELS}
+    for name, paid in {"from_json": "1.50", "from_parquet": "1.5", "from_table": "1.5"}.items():
+        query = f"select id, country, cast(paid as string), operation from {{schema}}.{name} order by id"
+        assert project.rows(query)[0] == (1, "FR", paid, "N")
+        assert project.rows(query)[1][3] == "I"
+
+    # what dbt has a key for reaches the tables
+    assert sorted(path.name for path in elsewhere.iterdir()) == sorted(
+        f"{n}__{k}" for n in MODELS for k in ("base", "history")
+    )
+    described = dict(row[:2] for row in project.rows("describe table extended {schema}.from_json__base"))
+    assert described["Location"].removeprefix("file:").replace("//", "/") == str(elsewhere / "from_json__base")
+    parts = project.rows("select distinct input_file_name() from {schema}.from_json__base where country = 'FR'")
+    assert parts and all("country=FR" in row[0] for row in parts)
+    assert set(project.rows("select * from {schema}.granted where relation like 'from_json%'")) == {
+        ("from_json", "select", "reader"), ("from_json__history", "select", "reader")}  # fmt: skip
+    for table in ("from_json", "from_json__base", "from_json__history"):
+        rows = project.spark.sql(f"describe table extended {project.schema}.{table}").collect()
+        assert next(row[2] for row in rows if row[0] == "country") == "Two letters"
+        assert [row[1] for row in rows if row[0] == "Comment"] == ["Rows of a folder of JSON"]
+
+    # a full refresh begins anew, history included
+    refreshed = supply("2019-01-01", "(7, 'FR', 1D)", "--full-refresh")
+    assert refreshed == {key: {"I": 1, "U": 0, "D": 0, "X": 0, "N": 0} for key in MODELS}
+    for name in MODELS:
+        query = f"select id, operation, cast(eff_start_date as string) from {{schema}}.{name}__history"
+        assert project.rows(query) == [(7, "I", "2019-01-01")]
+
+
+def test_what_a_tables_layout_can_not_be_is_refused(project: Project) -> None:
+    prepare(
+        project,
+        YAML.replace("config:\n", "config:\n      partition_by: [ssn, city]\n", 1),
+    )
+    land(project, "FR,1,Ann,1,secret,2020-01-01 01:00:00")
+    said = error(project, "2020-01-01")
+    assert "partition_by: the table has no column 'ssn'. It has: country, nr" in said
+    assert "partition_by: the table has no column 'city'." in said
+    prepare(project, YAML.replace("config:\n", "config:\n      clustered_by: [nr]\n      buckets: 2\n", 1))
+    said = error(project, "2020-01-01")
+    assert "clustered_by has no meaning for hash_diff; its tables take partition_by" in said
+    assert "buckets has no meaning for hash_diff" in said
+    assert project.tables() == set()
+
+
+def test_a_catalog_without_views_is_told_before_anything_is_written(project: Project) -> None:
+    if project.file_format != "iceberg":
+        pytest.skip("Delta's tables lie in the session's catalog, which has views")
+    name = f"plain_{project.schema}"
+    for key, value in {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".type": "hadoop",
+        ".warehouse": str(project.folder / "hadoop"),
+    }.items():
+        project.spark.conf.set(f"spark.sql.catalog.{name}{key}", value)
+    project.spark.sql(f"create schema {name}.s")
+    loaded = Model(project.spark, f"{name}`.`s", "iceberg", PROPERTIES["iceberg"])
+    with pytest.raises(DbtRuntimeError, match=r"its catalog can't make one .* Use a catalog that holds views"):
+        loaded.load("2020-01-01", {1: ("a",)})
+    assert project.spark.sql(f"show tables in {name}.s").collect() == []

@@ -45,7 +45,10 @@ class Load:
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
         try:
-            counts = self._next(frame, layout, stored, marker) if stored and marker else self._first(frame, layout)
+            if stored and marker:
+                counts = self._next(frame, layout, stored, marker)
+            else:
+                counts = self._first(frame, layout, marker)
         finally:
             for held in self.held:
                 held.unpersist()
@@ -121,28 +124,27 @@ class Load:
 
     # -- the first load ---------------------------------------------------------------------------------------------
 
-    def _first(self, frame: Any, layout: Layout) -> dict[str, int]:
+    def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:
         settings = self.settings
         self.tables.require_views()
         staged = stage(frame, layout, settings)
-        careful = settings.full_refresh or bool(layout.sensitive)
+        careful = settings.full_refresh or bool(layout.sensitive) or settings.on_cast_error == "rejects"
         if careful:
             staged = self._hold(staged)
             count = self._check_first(staged, layout)
         self._write_rejects(frame, layout)
-        properties = {**layout.properties(settings), FIRST_LOAD: self.id}
-        self.tables.create(settings.base, self._first_rows(staged, layout), properties, settings.partition_by)
+        rows, properties = self._first_rows(staged, layout), {**layout.properties(settings), FIRST_LOAD: self.id}
+        if self.tables.marker() != marker:
+            raise_other_run(settings)
+        self.tables.create(settings.base, rows, properties, settings.partition_by)
         if not careful:
             rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
             try:
                 count = self._check_first(rows, layout)
             except Exception:
-                self.spark.sql(f"drop table if exists {settings.base}")
+                self.tables.discard(self.id)
                 raise
-        if layout.sensitive:
-            names = ["keyhash", "nonkeyhash", *(column.name for column in layout.sensitive)]
-            rows = staged.where(f"{FAULT} is null").selectExpr(*quoted(names))
-            self.tables.create(settings.sensitive_base, rows, {FIRST_LOAD: self.id})
+        self._write_sensitive(staged.where(f"{FAULT} is null"), layout)
         self._create_views(layout)
         self.tables.confirm(self.id)
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}
@@ -214,7 +216,9 @@ class Load:
         self._write_rejects(frame, layout)
         new = [column for column in layout.columns if column.new]
         self.tables.add_columns(settings.base, [column for column in new if not column.sensitive])
-        self._write_sensitive(rows, layout, stored)
+        news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
+        today = f"eff_start_date = date{literal(settings.effective_date)}"
+        self._write_sensitive(rows.where(f"{news} and {today}"), layout)
         self._merge(rows, layout, marker)
         self.tables.remember(layout, stored)
         self._create_views(layout)
@@ -278,16 +282,16 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
         finally:
             self.spark.catalog.dropTempView(view)
 
-    def _write_sensitive(self, rows: Any, layout: Layout, stored: Stored) -> None:
-        """Add the sensitive values of new and changed rows, by both digests; without the load's commit none is read."""
+    def _write_sensitive(self, rows: Any, layout: Layout) -> None:
+        """Add the rows' sensitive values, by both digests; without the load's commit none is read.
+
+        Rows of another run stay: equal digests have equal values (those that are compared), so runs can't mix here.
+        """
         if not layout.sensitive:
             return
         settings, names = self.settings, [column.name for column in layout.sensitive]
-        fresh = rows.where(
-            f"{comparison.ACTION} = 'put' and operation in ('I', 'U') "
-            f"and eff_start_date = date{literal(settings.effective_date)}"
-        ).selectExpr("keyhash", "nonkeyhash", *quoted(names))
-        if not self.spark.catalog.tableExists(settings.sensitive_base):
+        fresh = rows.selectExpr("keyhash", "nonkeyhash", *quoted(names))
+        if settings.full_refresh or not self.spark.catalog.tableExists(settings.sensitive_base):
             self.tables.create(settings.sensitive_base, fresh, {})
             return
         self.tables.add_columns(settings.sensitive_base, layout.sensitive)

@@ -124,6 +124,11 @@ class Tables:
         if marker is None or marker.load != load:
             raise_other_run(self.settings)
 
+    def discard(self, load: str) -> None:
+        """Drop the base table of a first load, unless it is another run's by now."""
+        if self.properties(self.settings.base).get(FIRST_LOAD) == load:
+            self.spark.sql(f"drop table {self.settings.base}")
+
     def sync_history(self, marker: Marker | None) -> None:
         """Bring the history to the base table's last load, unless it is there already."""
         while marker is not None:

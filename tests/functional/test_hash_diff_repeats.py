@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +16,9 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
+from tests.support.killed_load import STAGES
 from tests.support.project import Project
+from tests.support.spark import ROOT
 
 
 def model(project: Project, **options: Any) -> Model:
@@ -83,6 +90,26 @@ def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
     loaded.check(Expected.of(list(done.values())))
 
 
+def test_a_process_killed_at_any_stage_leaves_what_the_next_one_makes_good(table_format: str, tmp_path: Path) -> None:
+    stages = len(STAGES[table_format])
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "DBT_CDC_DRIVER_MEMORY": "1g"}
+    for number in range(stages + 1):
+        command = [
+            sys.executable,
+            "-m",
+            "tests.support.killed_load",
+            table_format,
+            str(tmp_path / "warehouse"),
+            str(number),
+        ]
+        with (tmp_path / f"{number}.log").open("w") as log:
+            ended = subprocess.run(
+                command, cwd=tmp_path, env=environment, stdout=log, stderr=log, timeout=200, start_new_session=True
+            )
+        expected = -signal.SIGKILL if number < stages else 0
+        assert ended.returncode == expected, (number, (tmp_path / f"{number}.log").read_text()[-3000:])
+
+
 def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = model(project)
     first = ("2020-01-01", rows(_1="a", _2="b"), "full")
@@ -99,3 +126,28 @@ def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, mo
     with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time and was first"):
         loaded.load(*loser)
     loaded.check(Expected.of([first, winner]))
+
+
+def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mixture(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
+    other = ("2020-01-01", {1: ("a", "P"), 3: ("c", "r")}, "full")
+
+    def second(loaded: Model, place: type, name: str) -> Callable[..., Any]:
+        """The named step, with the whole of the other load before it."""
+        step = getattr(place, name)
+
+        def delayed(*arguments: Any) -> Any:
+            monkeypatch.setattr(place, name, step)
+            loaded.load(*other)
+            return step(*arguments)
+
+        return delayed
+
+    for number, (place, name) in enumerate([(Load, "_first_rows"), (Load, "_write_sensitive"), (Tables, "confirm")]):
+        loaded = model(project, sensitive_columns=["s"], table=f"t{number}")
+        monkeypatch.setattr(place, name, second(loaded, place, name))
+        with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time"):
+            loaded.load(*one)
+        loaded.check(Expected.of([other]))

@@ -1,0 +1,116 @@
+"""A process of its own that loads a hash_diff model and is killed, Spark and all, at a stage of the load.
+
+`python -m tests.support.killed_load FORMAT FOLDER STAGE` first runs the load of the stage before again, as the next
+run does, checks the tables, and then begins this stage's load (one load may be killed several times in a row). The
+stage after the last only checks.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dbt_cdc._hash_diff_load import Load
+from dbt_cdc._hash_diff_tables import Tables
+from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
+from tests.support.spark import profile_target, start_session
+
+ONE = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q"), 3: ("c", "r")}, "full")
+TWO = ("2020-01-02", {1: ("a", "P"), 3: ("c", "r"), 4: ("d", "s")}, "full")
+THREE = ("2020-01-03", {1: ("A", "P"), 4: ("d", "s")}, "delta")
+LOADS = [ONE, TWO, THREE]
+
+#: Load, where it is killed, and whether it had been committed by then.
+Stage = tuple[tuple[str, Rows, str], Callable[[Path], None], bool]
+
+
+def kill() -> None:
+    """End this process and its JVM as a machine that fails would: at once, nothing closed."""
+    os.killpg(0, signal.SIGKILL)
+    time.sleep(60)
+
+
+def before(place: type, name: str) -> Callable[[Path], None]:
+    return lambda folder: setattr(place, name, lambda *arguments, **options: kill())
+
+
+def after(place: type, name: str) -> Callable[[Path], None]:
+    step = getattr(place, name)
+
+    def killed(*arguments: Any, **options: Any) -> None:
+        step(*arguments, **options)
+        kill()
+
+    return lambda folder: setattr(place, name, killed)
+
+
+def while_writing(place: type, name: str, table: str) -> Callable[[Path], None]:
+    """As soon as the named step has begun a data file of the table."""
+    step = getattr(place, name)
+
+    def arm(folder: Path) -> None:
+        def files() -> set[Path]:
+            return set(folder.glob(f"*/{table}/**/*.parquet"))
+
+        def watch(known: set[Path]) -> None:
+            while not files() - known:
+                time.sleep(0.001)
+            kill()
+
+        def killed(*arguments: Any, **options: Any) -> Any:
+            threading.Thread(target=watch, args=(files(),), daemon=True).start()
+            return step(*arguments, **options)
+
+        setattr(place, name, killed)
+
+    return arm
+
+
+STAGES: dict[str, list[Stage]] = {
+    "delta": [
+        (ONE, while_writing(Tables, "create", "t__base"), False),
+        (ONE, before(Tables, "confirm"), False),
+        (TWO, while_writing(Load, "_merge", "t__base"), False),
+        (TWO, after(Load, "_merge"), True),
+        (THREE, while_writing(Tables, "sync_history", "t__history"), True),
+    ],
+    "iceberg": [
+        (TWO, while_writing(Load, "_merge", "t__base"), False),
+        (THREE, while_writing(Tables, "sync_history", "t__history"), True),
+    ],
+}
+
+
+def main(table_format: str, folder: Path, number: int) -> None:
+    os.environ["DBT_CDC_WAREHOUSE"] = str(folder)
+    spark = start_session(profile_target(table_format)["server_side_parameters"])
+    spark.sql("create schema if not exists kept")
+    model = Model(spark, "kept", table_format, PROPERTIES[table_format], sensitive_columns=["s"])
+    stages = STAGES[table_format]
+    done: list[tuple[str, Rows, str]] = []
+    if number:
+        past, _, committed = stages[number - 1]
+        marker = Tables(spark, model.settings(past[0], past[2])).marker()
+        assert (marker is not None and marker.effective_date == past[0]) == committed, marker
+        done = LOADS[: LOADS.index(past)]
+        if number == len(stages) or stages[number][0] is not past:  # else it is this very load that is killed again
+            model.load(*past)
+            done = [*done, past]
+            model.check(Expected.of(done))
+    if number < len(stages):
+        load, arm, _ = stages[number]
+        for earlier in LOADS[len(done) : LOADS.index(load)]:
+            model.load(*earlier)
+        arm(folder)
+        model.load(*load)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))

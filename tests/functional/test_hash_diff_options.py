@@ -186,13 +186,16 @@ def test_rows_that_do_not_cast_go_to_the_rejects_when_asked_and_a_known_key_keep
 
 LANDED = """
 def model(dbt, spark):
+    dbt.config(materialized="hash_diff")
     return spark.read.json("LANDING/from_json")
 """
 SHARED = """
 def model(dbt, spark):
+    dbt.config(materialized="hash_diff")
     landing = dbt.config.meta_get("landing")
     return spark.read.parquet(f"{landing}/{dbt.this.identifier}")
 """
+FROM_CSV = 'spark.read.option("header", "true").csv("PATH")'
 MODELS = ("from_json", "from_parquet", "from_table")
 RECORD_GRANTS = """
 {% macro default__apply_grants(relation, grant_config, should_revoke=True) -%}
@@ -212,7 +215,6 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
     project.configure(
         models={
             "consumer": {
-                "+materialized": "hash_diff",
                 "+location_root": str(elsewhere),
                 "+grants": {"select": ["reader"]},
                 "+persist_docs": {"relation": True, "columns": True},
@@ -228,9 +230,7 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
             "macros/record_grants.sql": RECORD_GRANTS,
             "models/from_json.py": LANDED.replace("LANDING", str(landing)),
             "models/from_parquet.py": SHARED,
-            "models/from_table.py": 'def model(dbt, spark):\n    return spark.table("SCHEMA.rows")\n'.replace(
-                "SCHEMA", project.schema
-            ),
+            "models/from_table.py": MODEL.replace(FROM_CSV, f'spark.table("{project.schema}.rows")'),
             "models/docs.yml": """
                 models:
                   - name: from_json

@@ -104,7 +104,7 @@ def test_a_process_killed_at_any_stage_leaves_what_the_next_one_makes_good(table
         ]
         with (tmp_path / f"{number}.log").open("w") as log:
             ended = subprocess.run(
-                command, cwd=tmp_path, env=environment, stdout=log, stderr=log, timeout=200, start_new_session=True
+                command, cwd=tmp_path, env=environment, stdout=log, stderr=log, timeout=300, start_new_session=True
             )
         expected = -signal.SIGKILL if number < stages else 0
         assert ended.returncode == expected, (number, (tmp_path / f"{number}.log").read_text()[-3000:])
@@ -117,10 +117,10 @@ def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, mo
     loaded.load(*first)
     merge = Load._merge
 
-    def beaten(self: Load, *arguments: Any) -> None:
+    def beaten(self: Load, *arguments: Any, **options: Any) -> None:
         monkeypatch.setattr(Load, "_merge", merge)
         loaded.load(*winner)
-        merge(self, *arguments)
+        merge(self, *arguments, **options)
 
     monkeypatch.setattr(Load, "_merge", beaten)
     with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time and was first"):

@@ -2,6 +2,7 @@
 
 All joins are on key hashes. `changes` has one row for every key that must be written: `_action` is `put` (insert the
 row or replace it), `delete` (the row stays as it is, with operation D), `seen` (only marked as supplied) or `remove`.
+What is written by `put` alone lets the merge read only keys of the table, not whole rows.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dbt_cdc._hash_diff_layout import SUPPLIED, Layout, Settings
 from dbt_cdc._sql import literal, quote, quoted
 
 ACTION, COPIES = "_dbt_cdc_action", "_dbt_cdc_copies"
+#: The operation that a row keeps in the table; NULL where it is the load's own.
+KEPT = "_dbt_cdc_kept"
 
 #: Rows of a delta up to this number are sent whole to every task that reads the table.
 BROADCAST_ROWS = 500_000
@@ -21,7 +24,8 @@ BROADCAST_ROWS = 500_000
 def compare(staged: Any, before: Any, settings: Settings) -> Any:
     """All incoming rows and, in a full load, all keys that are gone, with operation I, U, D, N or P (purge).
 
-    `before`: old_keyhash, old_nonkeyhash, old_operation (D where the key was deleted in an earlier load).
+    `before`: old_keyhash, old_nonkeyhash, old_operation (D where the key was deleted in an earlier load),
+    old_eff_start_date.
     """
     counted = staged.selectExpr("*", f"count(*) over (partition by keyhash) as {COPIES}")
     how = "full_outer" if settings.extract_type == "full" else "left"
@@ -39,20 +43,26 @@ OPERATION = f"""case
 end"""
 
 
-def changes(compared: Any, layout: Layout, settings: Settings) -> Any:
-    """The rows to write, and those at fault (for the check that comes before writing)."""
+def changes(compared: Any, layout: Layout, settings: Settings, *, mark: bool = True) -> Any:
+    """The rows to write, and those at fault (for the check that comes before writing).
+
+    `mark`: whether a delta's unchanged rows are only marked as supplied (`seen`) or written again as they are (`put`).
+    """
     rejects = f"not startswith({FAULT}, {literal(CAST)})" if settings.on_cast_error == "rejects" else "true"
     faulty = f"(({FAULT} is not null and {rejects}) or coalesce({COPIES}, 0) > 1)"
     delta = settings.extract_type == "delta"
     seen = f" or (operation = 'N' and {FAULT} is null)" if delta else ""
     date = f"date{literal(settings.effective_date)}"
+    unchanged = "seen" if mark else "put"
     return compared.where(f"operation in ('I', 'U', 'D', 'P') or {faulty}{seen}").selectExpr(
-        "case operation when 'D' then 'delete' when 'N' then 'seen' when 'P' then 'remove' else 'put' end as " + ACTION,
+        f"case operation when 'D' then 'delete' when 'N' then '{unchanged}' when 'P' then 'remove' else 'put' end "
+        f"as {ACTION}",
         "coalesce(keyhash, old_keyhash) as keyhash",
         "nonkeyhash",
         *[quote(column.name) for column in layout.columns],
         "operation",
-        f"{date} as eff_start_date",
+        f"case when operation = 'N' then old_operation end as {KEPT}",
+        f"case when operation = 'N' then old_eff_start_date else {date} end as eff_start_date",
         f"{date if delta else 'cast(null as date)'} as {SUPPLIED}",
         FAULT,
         f"coalesce({COPIES}, 0) as {COPIES}",
@@ -62,8 +72,8 @@ def changes(compared: Any, layout: Layout, settings: Settings) -> Any:
 def state(spark: Any, settings: Settings, where: str = "true") -> Any:
     """The base table's digests, named for `compare`."""
     return spark.sql(
-        "select keyhash as old_keyhash, nonkeyhash as old_nonkeyhash, operation as old_operation "
-        f"from {settings.base} where keyhash <> '' and {where}"
+        "select keyhash as old_keyhash, nonkeyhash as old_nonkeyhash, operation as old_operation, "
+        f"eff_start_date as old_eff_start_date from {settings.base} where keyhash <> '' and {where}"
     )
 
 
@@ -102,7 +112,10 @@ def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
     """)
     untouched = state(spark, settings, f"eff_start_date < {date}")
     known = past.where("past is not null").selectExpr(
-        "touched_key as old_keyhash", "past.nonkeyhash as old_nonkeyhash", "past.operation as old_operation"
+        "touched_key as old_keyhash",
+        "past.nonkeyhash as old_nonkeyhash",
+        "past.operation as old_operation",
+        "past.eff_start_date as old_eff_start_date",
     )
     return untouched.unionByName(known), past
 
@@ -127,6 +140,7 @@ def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, sp
         "past.nonkeyhash as nonkeyhash",
         *[_past(column, past) for column in layout.columns],
         "case when now_operation = 'D' then 'D' else past.operation end as operation",
+        f"cast(null as string) as {KEPT}",
         f"case when now_operation = 'D' then {date} else past.eff_start_date end as eff_start_date",
         f"case when {seen} then {date} end as {SUPPLIED}",
         f"cast(null as string) as {FAULT}",
@@ -153,6 +167,7 @@ def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark
         "marked_key",
         "cast(null as string)",
         *[f"cast(null as {column.type})" for column in layout.columns],
+        "cast(null as string)",
         "cast(null as string)",
         "cast(null as date)",
         "cast(null as date)",

@@ -210,7 +210,8 @@ class Load:
             compared = self._hold(compared)
             rows = comparison.restored(compared, touched, layout, settings, self.spark)
         else:
-            rows = comparison.changes(compared, layout, settings)
+            # what is ignored stays as it is in the table, so such rows can't be written from the data
+            rows = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
         rows = self._hold(rows)
         counts = self._count(rows if not again else comparison.changes(compared, layout, settings), known, layout)
         self._write_rejects(frame, layout)
@@ -219,7 +220,7 @@ class Load:
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
         today = f"eff_start_date = date{literal(settings.effective_date)}"
         self._write_sensitive(rows.where(f"{news} and {today}"), layout)
-        self._merge(rows, layout, marker)
+        self._merge(rows, layout, marker, whole=again or counts["D"] > 0 or (delta and bool(layout.of("ignored"))))
         self.tables.remember(layout, stored)
         self._create_views(layout)
         return counts
@@ -241,11 +242,15 @@ class Load:
             counts["X"] = known - counts["U"] - counts["N"]
         return counts
 
-    def _merge(self, rows: Any, layout: Layout, marker: Marker) -> None:
-        """The load's one commit: all rows, and the marker, which must still name the load that was compared with."""
+    def _merge(self, rows: Any, layout: Layout, marker: Marker, *, whole: bool) -> None:
+        """The load's one commit: all rows, and the marker, which must still name the load that was compared with.
+
+        `whole`: whether some rows keep part of what the table has, so that it must be read with all its columns.
+        """
         settings, action = self.settings, comparison.ACTION
         names = ["nonkeyhash", *(column.name for column in layout.stored), "operation", "eff_start_date", SUPPLIED]
-        source = rows.selectExpr(action, "keyhash", *quoted(names))
+        written = {"operation": f"coalesce({comparison.KEPT}, operation) as operation"}
+        source = rows.selectExpr(action, "keyhash", *[written.get(name, quote(name)) for name in names])
         date = f"date{literal(settings.effective_date)}"
         values = {action: "'load'", "keyhash": "''", "operation": literal(settings.extract_type),
                   "eff_start_date": date}  # fmt: skip
@@ -257,15 +262,16 @@ class Load:
         source.unionByName(own).createOrReplaceTempView(view)
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
         error = "raise_error('dbt_cdc: another run of this model was first')"
+        partial = f"""
+when matched and s.{action} = 'delete' then update set
+    operation = 'D', eff_start_date = s.eff_start_date, {SUPPLIED} = null
+when matched and s.{action} = 'seen' then update set {SUPPLIED} = s.{SUPPLIED}"""
         try:
             self.spark.sql(f"""
 merge into {settings.base} as t
 using {view} as s
 on t.keyhash = s.keyhash
-when matched and s.{action} = 'put' then update set {sets}
-when matched and s.{action} = 'delete' then update set
-    operation = 'D', eff_start_date = s.eff_start_date, {SUPPLIED} = null
-when matched and s.{action} = 'seen' then update set {SUPPLIED} = s.{SUPPLIED}
+when matched and s.{action} = 'put' then update set {sets}{partial if whole else ""}
 when matched and s.{action} = 'remove' then delete
 when matched and s.{action} = 'load' then update set
     operation = s.operation,

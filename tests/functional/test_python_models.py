@@ -23,6 +23,12 @@ TWIN_CONFIG = """
     grants={{}}
 """
 
+#: Delta has no buckets; Parquet tables have them, and Iceberg's bucket transform is written the same way.
+BUCKETS = {
+    "delta": 'file_format="parquet", clustered_by=["id"], buckets=4, options={"compression": "gzip"}',
+    "iceberg": 'clustered_by=["id"], buckets=4, options={"write.format.default": "avro"}',
+}
+
 
 def described(project: Project, table: str) -> dict[str, str]:
     """What Spark says about a table, without what differs between any two tables."""
@@ -36,17 +42,25 @@ def described(project: Project, table: str) -> dict[str, str]:
         "id comment": next(row[2] for row in rows if row[0] == "id"),
         "partitions": str([row[1] for row in rows if row[0] in ("Part 0", "part")]),
         "Location": told.get("Location", "").replace(table, "twin"),
+        **{key: told.get(key, "") for key in ("Num Buckets", "Bucket Columns", "Storage Properties")},
     }
 
 
-def twins(project: Project, file_format: str) -> tuple[dict[str, str], dict[str, str]]:
-    """A SQL and a Python model of the same content and configs, built twice."""
+def twins(project: Project, file_format: str) -> None:
+    """A SQL and a Python model of the same content and configs, and a pair in buckets, built twice."""
     folder = project.folder / "elsewhere"
     sql_config = TWIN_CONFIG.format(root=folder, twin="sql_twin")
     python_config = TWIN_CONFIG.format(root=folder, twin="python_twin")
+    buckets = 'materialized="table", ' + BUCKETS[file_format]
     project.configure(models={"+file_format": file_format})
     project.write(
         {
+            "models/sql_buckets.sql": "{{ config(" + buckets + ") }} select id from range(4)",
+            "models/python_buckets.py": f"""
+                def model(dbt, spark):
+                    dbt.config({buckets})
+                    return spark.range(4)
+            """,
             "models/schema.yml": SCHEMA_YML,
             "models/sql_twin.sql": "{{ config(" + sql_config + ") }} select id, 'v' as v, id % 2 as part from range(4)",
             "models/python_twin.py": f"""
@@ -58,11 +72,11 @@ def twins(project: Project, file_format: str) -> tuple[dict[str, str], dict[str,
     )
     project.dbt("run")
     project.dbt("run")
-    return described(project, "sql_twin"), described(project, "python_twin")
 
 
 def test_a_python_model_makes_the_table_that_a_sql_model_makes(project: Project) -> None:
-    sql, python = twins(project, project.file_format)
+    twins(project, project.file_format)
+    sql, python = described(project, "sql_twin"), described(project, "python_twin")
     assert python == sql
     assert python["Comment"] == "It's a twin; a twin's"
     assert python["id comment"] == "the 'key'"
@@ -71,7 +85,14 @@ def test_a_python_model_makes_the_table_that_a_sql_model_makes(project: Project)
     assert project.rows("select id, v, part from {schema}.python_twin order by id") == [
         (0, "v", 0), (1, "v", 1), (2, "v", 0), (3, "v", 1),
     ]  # fmt: skip
-    assert project.tables() == {"sql_twin", "python_twin"}
+
+    sql, python = described(project, "sql_buckets"), described(project, "python_buckets")
+    assert python == sql
+    told = str(python).replace("`", "")
+    assert ("gzip" in told or "avro" in told) and (
+        "bucket(4, id)" in told or "'Num Buckets': '4', 'Bucket Columns': '[id]'" in told
+    )
+    assert project.tables() == {"sql_twin", "python_twin", "sql_buckets", "python_buckets"}
 
 
 PANDAS_MODEL = """
@@ -153,9 +174,63 @@ def test_two_models_run_at_the_same_time(project: Project) -> None:
     project.write(
         {f"models/{own}.py": meet.format(folder=project.folder, own=own, other=other) for own, other in pairs}
     )
+    before = temporary_views(project)
     project.dbt("run", "--threads", "2")
     assert project.rows("select * from {schema}.left order by id") == [(0, "left"), (1, "left")]
     assert project.rows("select * from {schema}.right order by id") == [(0, "right"), (1, "right")]
-    assert not [
-        row for row in project.spark.sql(f"show views in {project.schema}").collect() if row[1].startswith("dbt_cdc_")
-    ]
+    assert temporary_views(project) == before
+
+
+def temporary_views(project: Project) -> set[str]:
+    """Of the session, which the tests of a run share."""
+    return {table.name for table in project.spark.catalog.listTables(project.schema) if table.isTemporary}
+
+
+#: A consumer's macros for a catalog that knows grants: eve has one already; the statements are kept in a table.
+CATALOG_WITH_GRANTS = """
+    {% macro spark__call_dcl_statements(statements) %}
+        {% for statement in statements %}
+            {% do run_query('insert into ' ~ target.schema ~ '.granted values (current_timestamp(), "'
+                ~ model.name ~ '", "' ~ (statement | trim) ~ '")') %}
+        {% endfor %}
+    {% endmacro %}
+
+    {% macro default__get_show_grant_sql(relation) %}
+        select 'eve' as Principal, 'select' as ActionType, 'TABLE' as ObjectType
+    {% endmacro %}
+"""
+GRANTS_OF_TWINS = {
+    "macros/grants.sql": CATALOG_WITH_GRANTS,
+    "models/sql_twin.sql": "{{ config(materialized='table', grants={'select': ['ada', 'bob']}) }} select 1 as id",
+    "models/python_twin.py": """
+        def model(dbt, spark):
+            dbt.config(materialized="table", grants={"select": ["ada", "bob"]})
+            return spark.range(1)
+    """,
+}
+
+
+def test_grants_are_those_of_a_sql_model(project: Project) -> None:
+    project.write(GRANTS_OF_TWINS)
+    project.sql(
+        "create table {schema}.granted (at timestamp, model string, statement string) using " + project.file_format
+    )
+    project.dbt("run")
+    project.dbt("run")
+    said: dict[str, list[str]] = {"sql_twin": [], "python_twin": []}
+    for model, statement in project.rows("select model, statement from {schema}.granted order by at"):
+        said[model].append(statement.replace(f"{project.schema}.{model}", "twin"))
+    first = ["grant select on twin to `ada`", "grant select on twin to `bob`"]
+    second = ["revoke select on twin from `eve`", *first]
+    assert said["sql_twin"] == [*first, *second]
+    assert said["python_twin"] == said["sql_twin"]
+
+    # Spark itself knows no grants: both kinds of model then fail with one message, of Spark's parser or of Iceberg's
+    project.remove("macros/grants.sql")
+    project.error("run")
+    told = {
+        name: result["message"].replace(name, "twin").partition("\n")[2]
+        for name, result in project.run_results().items()
+    }
+    assert "grant" in told["sql_twin"].lower() or "[PARSE_SYNTAX_ERROR]" in told["sql_twin"]
+    assert told["python_twin"] == told["sql_twin"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -104,6 +105,11 @@ class SessionPythonJobHelper(PythonJobHelper):
 
     def _frame(self, namespace: dict[str, Any]) -> Any:
         spark, started = namespace["spark"], perf_counter()
-        frame = to_spark(namespace["model"](namespace["dbtObj"](spark.table), spark), spark)
+        frame = to_spark(namespace["model"](namespace["dbtObj"](_reader(spark)), spark), spark)
         _logger.debug(f"{self.parsed_model['unique_id']}: model() returned after {perf_counter() - started:.2f} s")
         return frame
+
+
+def _reader(spark: Any) -> Callable[[str], Any]:
+    """Reads what dbt names as an upstream: a table, or under `--empty` and `--sample` a source's query in brackets."""
+    return lambda named: spark.sql(f"select * from {named}") if named.startswith("(") else spark.table(named)

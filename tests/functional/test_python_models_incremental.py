@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from tests.support.project import Project
@@ -11,6 +12,7 @@ STRATEGIES: dict[str, dict[str, Any]] = {
     "merge": {"unique_key": "id"},
     "insert_overwrite": {"partition_by": ["part"]},
     "merge_new_column": {"unique_key": "id", "on_schema_change": "append_new_columns"},
+    "merge_synced": {"unique_key": "id", "on_schema_change": "sync_all_columns"},
 }
 FIRST = [(1, "a", 0), (2, "b", 1)]
 SECOND = {
@@ -18,6 +20,7 @@ SECOND = {
     "merge": [(1, "a", 0), (2, "B", 1), (3, "C", 1)],
     "insert_overwrite": [(1, "a", 0), (2, "B", 1), (3, "C", 1)],
     "merge_new_column": [(1, "a", 0, None), (2, "B", 1, "new"), (3, "C", 1, "new")],
+    "merge_synced": [(1, "a", 0, None), (2, "B", 1, "new"), (3, "C", 1, "new")],
 }
 FULL_REFRESH = [(2, "B", 1, "new"), (3, "C", 1, "new")]
 
@@ -27,7 +30,7 @@ def twins(file_format: str, names: list[str]) -> dict[str, str]:
     files = {}
     for name in names:
         settings = {"file_format": file_format, "materialized": "incremental", **STRATEGIES[name]}
-        settings["incremental_strategy"] = name.removesuffix("_new_column")
+        settings["incremental_strategy"] = name.removesuffix("_new_column").removesuffix("_synced")
         given = ", ".join(f"{key}={value!r}" for key, value in settings.items())
         files[f"models/sql_{name}_{file_format}.sql"] = (
             "{{ config(" + given + ") }} select * from {{ source('raw', 'events') }}"
@@ -83,6 +86,11 @@ def test_incremental_python_models_do_what_their_sql_twins_do(project: Project) 
         assert_twins(project, file_format, {name: SECOND[name] for name in names})
     assert project.tables() == tables  # nothing intermediate stays
 
+    project.dbt(
+        "run", "--empty", "--select", f"python_append_{project.file_format}", f"sql_append_{project.file_format}"
+    )
+    assert_twins(project, project.file_format, {"append": SECOND["append"]})
+
     project.dbt("run", "--full-refresh")
     for file_format, names in formats(project).items():
         assert_twins(project, file_format, dict.fromkeys(names, FULL_REFRESH))
@@ -119,17 +127,35 @@ def test_what_dbt_tells_a_python_model(project: Project) -> None:
     ]
 
 
-def test_on_schema_change_fail_stops_before_the_target_changes(project: Project) -> None:
+def test_schema_changes_that_are_refused_stop_a_run_before_the_target_changes(project: Project) -> None:
+    """`fail`, and `sync_all_columns` where a column is gone: dbt-spark drops none from Delta and Iceberg tables."""
     project.write(
         {
             "models/strict.py": """
                 def model(dbt, spark):
                     dbt.config(materialized="incremental", on_schema_change="fail")
                     return spark.sql("select 1 as id, 2 as extra" if dbt.is_incremental else "select 1 as id")
-            """
+            """,
+            "models/python_synced.py": """
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", on_schema_change="sync_all_columns")
+                    return spark.sql("select 1 as id" if dbt.is_incremental else "select 1 as id, 2 as extra")
+            """,
+            "models/sql_synced.sql": """
+                {{ config(materialized="incremental", on_schema_change="sync_all_columns") }}
+                select 1 as id {{ '' if is_incremental() else ', 2 as extra' }}
+            """,
         }
     )
     project.dbt("run")
-    assert "out of sync" in project.error("run")
+    project.error("run")
+    said = {name: result["message"] for name, result in project.run_results().items()}
+    assert "out of sync" in said["strict"]
     assert project.rows("select * from {schema}.strict") == [(1,)]
     assert project.columns("strict") == [("id", "int")]
+
+    refused = {table: re.sub(r"\w+_synced \(\S+\)", "twin", said[table]) for table in ("python_synced", "sql_synced")}
+    assert "does not support dropping columns" in refused["python_synced"]
+    assert refused["python_synced"] == refused["sql_synced"]
+    for table in refused:
+        assert project.rows(f"select * from {{schema}}.{table}") == [(1, 2)]

@@ -55,6 +55,7 @@
         'types': columns.types,
         'comments': columns.comments,
         'full_refresh': should_full_refresh(),
+        'empty': flags.EMPTY,
         'description': model.description if config.persist_relation_docs() else '',
         'location_root': config.get('location_root'),
         'partition_by': dbt_cdc._hash_diff_names(config.get('partition_by')),

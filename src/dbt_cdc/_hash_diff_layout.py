@@ -54,6 +54,7 @@ class Settings:
     deduplicate: bool = False
     allow_older_date: bool = False
     full_refresh: bool = False
+    empty: bool = False
     description: str = ""
     location_root: str | None = None
     partition_by: list[str] = field(default_factory=list)

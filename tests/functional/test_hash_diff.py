@@ -89,6 +89,14 @@ def test_full_loads_tell_inserted_updated_deleted_and_unchanged_rows_apart(proje
     assert {row[2] for row in current(project)} == {"N"}
     assert history(project, "2020-01-04") == []
 
+    before = current(project)
+    project.sql("delete from {schema}.incoming where id > 1")
+    project.dbt("run", "--empty", "--vars", "day: '2020-01-05'")
+    dry = project.run_results()["t"]["adapter_response"]
+    assert dry["operations"] == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 0}
+    assert current(project) == before
+    assert history(project, "2020-01-05") == []
+
     gone = load(project, "2020-01-05", "")
     assert gone["operations"] == {"I": 0, "U": 0, "D": 4, "X": 0, "N": 0}
     assert current(project) == []

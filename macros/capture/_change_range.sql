@@ -35,6 +35,7 @@
 
 
 {%- macro _gone(table, begin, end, from, first, fed) -%}
+    {%- set first = [first, -1 if fed else table.timeline.images_from or -1] | max -%}
     {%- set since = dbt_cdc._commit_name(table, first) if first >= 0 else "the table's first commit ("
                     ~ dbt_cdc._commit_name(table, 0) ~ ")" -%}
     {%- do return("range (" ~ begin ~ ", " ~ (end if end is not none else 'latest') ~ "] begins before "

@@ -65,8 +65,7 @@
         {%- set key = dbt_cdc._key_of_node(node) -%}
         {%- if key -%}{%- do return(key) -%}{%- endif -%}
     {%- endif -%}
-    {%- set kept = dbt_cdc._table_property(relation, 'primaryKey') if format == 'hudi' else none -%}
-    {%- do return(kept.split(',') | map('trim') | list if kept else none) -%}
+    {%- do return(dbt_cdc._for_format('kept_key', format)(relation) if format is not none else none) -%}
 {%- endmacro -%}
 
 

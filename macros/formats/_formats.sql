@@ -1,17 +1,26 @@
 {#- What each table format can do: the one table that the rest of the package asks.
     merge         row-level MERGE, UPDATE, DELETE
     version       what `version as of` takes, and table_changes gives as `version`
+    change_log    a log of row changes can be kept beside a table
     column_names  table properties without which names such as `a b` or `a.b` are refused -#}
 {%- macro _formats() -%}
     {%- do return({
         'delta': {
             'merge': true,
             'version': 'commit version',
+            'change_log': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
         },
-        'iceberg': {'merge': true, 'version': 'snapshot id', 'column_names': {}},
-        'hudi': {'merge': true, 'version': 'instant', 'column_names': {}},
+        'iceberg': {'merge': true, 'version': 'snapshot id', 'change_log': true, 'column_names': {}},
+        'hudi': {'merge': true, 'version': 'instant', 'change_log': false, 'column_names': {}},
     }) -%}
+{%- endmacro -%}
+
+
+{%- macro _formats_with(ability) -%}
+    {%- set names = [] -%}
+    {%- for name, abilities in dbt_cdc._formats().items() if abilities[ability] -%}{%- do names.append(name) -%}{%- endfor -%}
+    {%- do return(names) -%}
 {%- endmacro -%}
 
 

@@ -14,6 +14,6 @@
 
 
 {%- macro hudi__current_version(relation) -%}
-    {%- set found = run_query("call show_commits(table => " ~ dbt_cdc._literal(relation) ~ ", limit => 1)").rows -%}
-    {%- do return((found[0]['commit_time'] | string) if found | length > 0 else none) -%}
+    {%- do return(run_query(
+        'select max(version) as version from (' ~ dbt_cdc._hudi_commits(relation, 'false') ~ ')').rows[0]['version']) -%}
 {%- endmacro -%}

@@ -1,27 +1,42 @@
 {%- macro hudi__timeline(relation) -%}
-    {#- See timeline.sql. Hudi archives old commits and cleans the files that only they need. -#}
-    {%- set table = 'table => ' ~ dbt_cdc._literal(relation) -%}
-    {%- set instants = [] -%}
-    {%- for row in run_query('call show_commits(' ~ table ~ ', limit => 1000000)').rows -%}
-        {%- do instants.append(row['commit_time'] | string) -%}
+    {#- See timeline.sql. Hudi archives old commits and cleans the files that only they need; its CDC query reads neither. -#}
+    {%- set commits = [] -%}
+    {%- for row in run_query(dbt_cdc._hudi_commits(relation, 'false') ~ ' order by version').rows -%}
+        {%- do commits.append({'version': row['version'], 'micros': row['micros'] | int, 'operation': row['operation']}) -%}
     {%- endfor -%}
-    {%- set instants = instants | sort -%}
-    {%- set moments = [] -%}
-    {%- for instant in instants -%}
-        {%- do moments.append("unix_micros(to_timestamp('" ~ instant ~ "', 'yyyyMMddHHmmssSSS'))") -%}
-    {%- endfor -%}
-    {%- set micros = fromjson(run_query('select to_json(array(' ~ moments | join(', ') ~ ')) as micros').rows[0][0]) -%}
+    {%- set archived = run_query(
+        'select min(version) as version from (' ~ dbt_cdc._hudi_commits(relation, 'true') ~ ')').rows[0]['version'] -%}
+    {%- set whole = not commits or archived == commits[0].version -%}
     {%- set kept = namespace(since='') -%}
-    {%- for row in run_query('call show_cleans(' ~ table ~ ', limit => 1)').rows -%}
+    {%- for row in run_query('call show_cleans(table => ' ~ dbt_cdc._literal(relation) ~ ', limit => 1)').rows -%}
         {%- set kept.since = (row['earliest_commit_to_retain'] or '') | string -%}
     {%- endfor -%}
-    {%- set commits = [] -%}
-    {%- for instant in instants -%}
-        {%- do commits.append({'version': instant, 'micros': micros[loop.index0] | int, 'operation': none}) -%}
-    {%- endfor -%}
-    {%- set whole = run_query('call show_archived_commits(' ~ table ~ ', limit => 1)').rows | length == 0 -%}
-    {%- set images_from = instants | select('lt', kept.since) | list | length -%}
-    {%- set on = dbt_cdc._table_property(relation, 'hoodie.table.cdc.enabled') == 'true' -%}
+    {%- set images_from = commits | map(attribute='version') | select('lt', kept.since) | list | length -%}
+    {%- set on = dbt_cdc._hudi_properties(relation).get('hoodie.table.cdc.enabled') == 'true' -%}
     {%- set feed_from = 0 if whole and images_from == 0 else images_from + 1 -%}
     {%- do return({'commits': commits, 'feed_from': feed_from if on else none, 'images_from': images_from, 'whole': whole}) -%}
+{%- endmacro -%}
+
+
+{%- macro _hudi_commits(relation, archived_too) -%}
+    {#- Completed commits: version (the instant), micros, operation. -#}
+    {%- set zone = "'UTC'" if dbt_cdc._hudi_properties(relation).get('hoodie.table.timeline.timezone') | upper == 'UTC'
+                   else "reflect('java.time.ZoneId', 'systemDefault')" -%}
+    {%- set text = "regexp_replace(rpad(timestamp, 17, '0'), '(....)(..)(..)(..)(..)(..)(...)', '$1-$2-$3 $4:$5:$6.$7')" -%}
+    {%- do return(
+        "select timestamp as version, unix_micros(cast(concat(" ~ text ~ ", ' ', " ~ zone ~ ") as timestamp)) as micros, "
+        ~ "action as operation from hudi_query_timeline(" ~ dbt_cdc._literal(relation) ~ ", '" ~ archived_too ~ "') "
+        ~ "where state = 'COMPLETED' and action in ('commit', 'deltacommit', 'replacecommit')") -%}
+{%- endmacro -%}
+
+
+{%- macro _hudi_properties(relation) -%}
+    {#- What the table's own hoodie.properties say: the catalog's copy may claim otherwise (`alter table … set
+        tblproperties` changes that copy alone). -#}
+    {%- set properties = {} -%}
+    {%- for row in run_query(
+        'call show_table_properties(table => ' ~ dbt_cdc._literal(relation) ~ ', limit => 1000)').rows -%}
+        {%- do properties.update({row[0]: row[1]}) -%}
+    {%- endfor -%}
+    {%- do return(properties) -%}
 {%- endmacro -%}

@@ -20,6 +20,7 @@
     {%- set options = dbt_cdc._snapshot_options(node) if dbt_cdc._meta(node) is mapping else {} -%}
     {%- set faults = [] -%}
     {%- do faults.extend(dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction, node)) -%}
+    {%- do faults.extend(dbt_cdc._change_log_faults(options, node)) -%}
     {%- if options.operational_metadata -%}
         {%- do faults.extend(dbt_cdc._operational_var_faults()) -%}
     {%- endif -%}
@@ -39,6 +40,16 @@
             ~ "; set hard_deletes to invalidate or new_record, or remove the option") -%}
     {%- endif -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _change_log_faults(options, node=none) -%}
+    {#- hash_diff and apply_changes refuse such a table for reasons of their own -#}
+    {%- set format = (node or model).config.get('file_format') -%}
+    {%- set logged = dbt_cdc._formats_with('change_log') -%}
+    {%- if not options.change_log or format in logged -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return(["option 'change_log' needs a table of " ~ logged | join(', ') ~ ", got file_format '" ~ format
+                   ~ "'; remove the option, and ask the table itself by table_changes"]) -%}
 {%- endmacro -%}
 
 

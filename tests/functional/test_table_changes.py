@@ -40,6 +40,8 @@ def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Ch
             for change, old, new in EVERY_CHANGE
             for op, before, after in ([("d", old, None), ("i", None, new)] if change == "u" else [(change, old, new)])
         ]
+        if changes.format == "hudi":  # keeps its key itself
+            without_key = EVERY_CHANGE
         assert sorted(changes.answer(f"{table}_no_key", table), key=str) == sorted(without_key, key=str)
         moments = dict(changes.commits(table))
         rows = changes.rows(f"{table}_cdc", table)

@@ -1,89 +1,212 @@
-"""Hudi, in an environment of its own (pyspark 3.5): the same writes give the same changes as on the other formats."""
+"""table_changes over Hudi, in an environment of its own (pyspark 3.5): what tests/functional can't ask of it."""
 
 from __future__ import annotations
 
-from typing import Any
+import datetime
 
 import pytest
 
+from tests.support.changes import EVERY_CHANGE, HISTORY, NET, Changes
 from tests.support.project import Project
 
 pytestmark = pytest.mark.skipif("config.getoption('table_format') != 'hudi'", reason="needs --table-format hudi")
 
-HISTORY = (
-    "insert into {t} values (1, 'a', {n})",
-    "insert into {t} values (2, 'b', null)",
-    "update {t} set v = 'c' where id = 1",
-    "delete from {t} where id = 2",
-    "merge into {t} t using (select * from values (1, 'd'), (3, null) as s (id, v)) s on t.id = s.id"
-    " when matched then update set v = s.v when not matched then insert (id, v, n) values (s.id, s.v, null)",
-    "insert overwrite {t} select * from values (1, 'd', {n}), (3, 'f', null), (4, 'g', null) as s (id, v, n)",
-    "delete from {t} where id = 99",
-    "update {t} set v = v where id = 4",
-    "insert into {t} values (5, 'x', null)",
-    "delete from {t} where id = 5",
-    "insert into {t} values (5, 'y', null)",
-)
-
-#: id, v of before and after; `n` follows the row: set for id 1, NULL for the rest.
-EVERY_CHANGE = [
-    ("i", None, (1, "a")),
-    ("i", None, (2, "b")),
-    ("u", (1, "a"), (1, "c")),
-    ("d", (2, "b"), None),
-    ("i", None, (3, None)),
-    ("u", (1, "c"), (1, "d")),
-    ("i", None, (4, "g")),
-    ("u", (3, None), (3, "f")),
-    ("i", None, (5, "x")),
-    ("d", (5, "x"), None),
-    ("i", None, (5, "y")),
-]
-NET = [("i", None, (1, "d")), ("i", None, (3, "f")), ("i", None, (4, "g")), ("i", None, (5, "y"))]
-
-#: A type that Hudi's own CDC query keeps, and one that it loses.
-TYPES = {"timestamp": "timestamp '2024-01-01 00:00:00.000001'", "decimal(9,2)": "cast(1.10 as decimal(9,2))"}
+KINDS = "id int, k string, ti tinyint, si smallint, bi bigint, f float, d double, b boolean, dt date, ts timestamp, `Sélect` string"
 
 
-def told(project: Project, model: str) -> list[tuple[Any, Any, Any]]:
-    rows = project.spark.sql(f"select * from {project.schema}.{model}").collect()
-    order = sorted(rows, key=lambda row: (row["version"], row["op"], str(row["before"]), str(row["after"])))
-    for image in (image for row in rows for image in (row["before"], row["after"]) if image):
-        assert (image["n"] is not None) == (image["id"] == 1)
-    return [(row["op"], row["before"] and row["before"][:2], row["after"] and row["after"][:2]) for row in order]
+@pytest.fixture
+def changes(project: Project) -> Changes:
+    return Changes(project)
 
 
-def test_hudi_tables_of_both_types_tell_their_changes(project: Project) -> None:
-    fed = "'hoodie.table.cdc.enabled' = 'true', 'hoodie.table.cdc.supplemental.logging.mode' = 'data_before_after', "
-    cases = [
-        ("cow", "timestamp", fed),
-        ("mor", "timestamp", fed),
-        ("mor", "decimal(9,2)", fed),
-        ("cow", "timestamp", ""),
+def test_images_come_back_whole_whether_hudis_query_can_tell_them_or_not(changes: Changes) -> None:
+    terse = "'hoodie.table.cdc.supplemental.logging.mode' = 'op_key_only'"
+    changes.create("kinds", KINDS, properties=f"primaryKey = 'id,k', {terse}")
+    changes.write(
+        "kinds",
+        "insert into {t} values (1, 'x', 1Y, 2S, 3L, float('NaN'), double('-Infinity'), true, date'1960-02-03',"
+        " timestamp'1960-01-01 00:00:00.123456', 'q\"\\\\é'), (1, null, null, null, null, null, null, null, null, null, null)",
+        "update {t} set f = 1.5, d = 1e300, bi = 9223372036854775807, b = false, `Sélect` = '' where k = 'x'",
+        "update {t} set `Sélect` = 'null' where k is null",
+        "delete from {t} where k = 'x'",
+    )
+    nested = "id int, a array<string>, m map<string, int>, s struct<x: int, y: array<int>>, n decimal(9,2), raw binary"
+    changes.create("nested", nested, properties="type = 'mor'")
+    changes.write(
+        "nested",
+        "insert into {t} values (1, array('p'), map('a', 1, 'b', null), named_struct('x', null, 'y', array(1)), 1.10, x'00ff')",
+        "update {t} set m = map('b', null, 'a', 1)",
+        "update {t} set n = 1.2, s = named_struct('x', 2, 'y', array(1, 2)), raw = x'ff'",
+        "update {t} set a = null, m = null",
+    )
+    changes.create("grown", "id int, v string")
+    changes.write(
+        "grown", "insert into {t} values (1, 'a')", "update {t} set v = 'b'", "alter table {t} add columns (n int)"
+    )
+    changes.write("grown", "update {t} set n = 7", "insert into {t} values (2, 'c', null)")
+    changes.ask(kinds_cdc="'{schema}.kinds'")
+    changes.ask(
+        nested_cdc="'{schema}.nested'", grown_cdc="'{schema}.grown'", grown_net="'{schema}.grown', format='net'"
+    )
+    changes.project.dbt("run")
+
+    dates = datetime.date(1960, 2, 3), datetime.datetime(1960, 1, 1, 0, 0, 0, 123456)
+    first = (1, "x", 1, 2, 3, float("nan"), float("-inf"), True, *dates, 'q"\\é')
+    second = (1, "x", 1, 2, 9223372036854775807, 1.5, 1e300, False, *dates, "")
+    empty = (1, None, None, None, None, None, None, None, None, None)
+    assert [str(row) for row in changes.answer("kinds_cdc", "kinds")] == [
+        str(row)
+        for row in [
+            ("i", None, first),
+            ("i", None, (*empty, None)),
+            ("u", first, second),
+            ("u", (*empty, None), (*empty, "null")),
+            ("d", second, None),
+        ]
     ]
-    body = "{{ config(materialized='table', file_format='parquet') }} select * from {{ dbt_cdc.table_changes(%s) }}"
-    middle = {}
-    for number, (kind, type_, feed) in enumerate(cases):
-        table = f"{project.schema}.t{number}"
-        properties = f"{feed}primaryKey = 'id', type = '{kind}'"
-        project.sql(f"create table {table} (id int, v string, n {type_}) using hudi tblproperties ({properties})")
-        for statement in HISTORY:
-            project.sql(statement.replace("{t}", table).replace("{n}", TYPES[type_]))
-        commits = project.rows(f"call show_commits(table => '{table}', limit => 100)")
-        middle[number] = sorted(row[0] for row in commits)[2]
-        calls = {"cdc": f"'{table}'", "net": f"'{table}', format='net'", "rest": f"'{table}', begin='{middle[number]}'"}
-        project.write({f"models/t{number}_{name}.sql": body % call for name, call in calls.items()})
-    project.write({"models/wrong.sql": body % f"'{project.schema}.t0', begin='2001-01-01'"})
-    message = project.error("run")
+    told = [
+        (op, *[image and (*image[:4], str(image[4]), bytes(image[5])) for image in pair])
+        for op, *pair in changes.answer("nested_cdc", "nested")
+    ]
+    images = [
+        (1, ["p"], {"a": 1, "b": None}, {"x": None, "y": [1]}, "1.10", b"\x00\xff"),
+        (1, ["p"], {"a": 1, "b": None}, {"x": 2, "y": [1, 2]}, "1.20", b"\xff"),
+        (1, None, None, {"x": 2, "y": [1, 2]}, "1.20", b"\xff"),
+    ]
+    assert told == [("i", None, images[0]), ("u", images[0], images[1]), ("u", images[1], images[2])]
+    old = [("i", None, (1, "a", None)), ("u", (1, "a", None), (1, "b", None))]
+    new = [("u", (1, "b", None), (1, "b", 7)), ("i", None, (2, "c", None))]
+    assert changes.answer("grown_cdc", "grown") == old + new
+    assert changes.answer("grown_net", "grown") == [("i", None, (1, "b", 7)), ("i", None, (2, "c", None))]
+    assert dict(changes.project.columns("nested_cdc"))["after"] == (
+        "struct<id:int,a:array<string>,m:map<string,int>,s:struct<x:int,y:array<int>>,n:decimal(9,2),raw:binary>"
+    )
 
-    assert "begins before the change feed, expected one that begins at or after" in message
-    assert message.count("can't run") == 1, message
-    for number, (_, type_, feed) in enumerate(cases):
-        if feed:
-            assert told(project, f"t{number}_cdc") == EVERY_CHANGE
-            assert sorted(told(project, f"t{number}_net"), key=str) == sorted(NET, key=str)
-            assert told(project, f"t{number}_rest") == EVERY_CHANGE[3:]
-        else:
-            assert told(project, f"t{number}_cdc") == NET
-        image = f"struct<id:int,v:string,n:{type_}>"
-        assert dict(project.columns(f"t{number}_cdc"))["after"] == image
+
+def test_upserts_leave_hudis_query_whole_and_the_answer_as_it_is(changes: Changes) -> None:
+    changes.project.sql("set hoodie.spark.sql.insert.into.operation = upsert")
+    changes.create("upserted", "id int, v string")
+    changes.write("upserted", *HISTORY)
+    changes.project.sql("reset hoodie.spark.sql.insert.into.operation")
+    changes.ask(upserted_cdc="'{schema}.upserted'")
+    changes.project.dbt("run")
+
+    assert changes.answer("upserted_cdc", "upserted") == EVERY_CHANGE
+    compiled = (changes.project.folder / "target/run/consumer/models/upserted_cdc.sql").read_text()
+    assert compiled.count("hudi_table_changes(") == 1
+    assert "timestamp as of" not in compiled
+
+
+def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> None:
+    changes.create("plain", "id int, v string", feed=False)
+    changes.write("plain", *HISTORY[:5])
+    # changes what the catalog says, not the table
+    changes.write("plain", "alter table {t} set tblproperties ('hoodie.table.cdc.enabled' = 'true')")
+    versions = changes.versions("plain")
+    changes.ask(
+        plain_all="'{schema}.plain'",
+        plain_part=f"'{{schema}}.plain', begin={versions[0]}, end='{versions[4]}', format='net'",
+    )
+    changes.project.dbt("run")
+
+    assert changes.answer("plain_all", "plain") == NET[:3]
+    assert {(row["version"], row["ts"]) for row in changes.rows("plain_all", "plain")} == {changes.commits("plain")[-1]}
+    assert changes.answer("plain_part", "plain") == [
+        ("d", (2, "b"), None),
+        ("i", None, (3, "f")),
+        ("i", None, (4, "g")),
+        ("u", (1, "a"), (1, "d")),
+    ]
+
+
+def test_what_was_cleaned_or_archived_is_an_error_that_says_what_is_left(changes: Changes) -> None:
+    updates = [f"update {{t}} set v = '{number}'" for number in range(1, 8)]
+    for table, feed in (("fed", True), ("bare", False)):
+        changes.create(table, "id int, v string", feed=feed)
+        changes.write(table, "insert into {t} values (1, '0')", *updates[:3])
+        changes.write(table, "call run_clean(table => '{t}', retain_commits => 2)")
+    changes.project.sql("set hoodie.metadata.enable = false")
+    kept = "'hoodie.keep.min.commits' = '3', 'hoodie.keep.max.commits' = '4', 'hoodie.clean.commits.retained' = '2'"
+    changes.create("archived", "id int, v string", properties=kept)
+    changes.write("archived", "insert into {t} values (1, '0')", *updates)
+    changes.project.sql("reset hoodie.metadata.enable")
+    left = {table: changes.versions(table) for table in ("fed", "bare", "archived")}
+    assert len(left["archived"]) < 8
+    changes.ask(
+        fed_earliest="'{schema}.fed'",
+        fed_kept=f"'{{schema}}.fed', begin={left['fed'][-2]}",
+        fed_gone=f"'{{schema}}.fed', begin={left['fed'][0]}",
+        bare_all="'{schema}.bare'",
+        bare_kept=f"'{{schema}}.bare', begin={left['bare'][-2]}",
+        bare_gone=f"'{{schema}}.bare', begin={left['bare'][1]}",
+        archived_earliest="'{schema}.archived'",
+        archived_gone="'{schema}.archived', begin=20260101000000000",
+    )
+    messages = changes.project.error("run")
+    gone = {line.split(":")[0]: line for line in messages.replace("\n  ", " ").splitlines() if ": " in line}
+
+    last = ("u", (1, "2"), (1, "3"))
+    assert changes.answer("fed_earliest", "fed") == [last]
+    assert changes.answer("fed_kept", "fed") == [last]
+    assert changes.answer("bare_kept", "bare") == [last]
+    assert changes.answer("bare_all", "bare") == [("i", None, (1, "3"))]
+    assert changes.answer("archived_earliest", "archived")[-1] == ("u", (1, "6"), (1, "7"))
+    expected = "begins before {}, expected one that begins at or after version {} ("
+    assert expected.format("the change feed", left["fed"][-2]) in gone["fed_gone"]
+    assert expected.format("what can still be read", left["bare"][-2]) in gone["bare_gone"]
+    assert "begins before the change feed" in gone["archived_gone"]
+    assert not {"fed_gone", "bare_gone", "archived_gone"} & changes.project.tables()
+
+
+def test_capabilities_that_hudi_can_not_carry_are_refused_before_anything_is_written(project: Project) -> None:
+    project.write(
+        {
+            "models/differences.py": "def model(dbt, spark):\n    return spark.sql('select 1 as id')\n",
+            "models/applied.sql": "select 1 as id, 1 as seq",
+            "models/m.yml": """
+                models:
+                  - name: differences
+                    config: {materialized: hash_diff, unique_key: [id], submission_method: session}
+                  - name: applied
+                    config: {materialized: apply_changes, unique_key: id, meta: {dbt_cdc: {sequence_by: seq}}}
+            """,
+            "snapshots/logged.yml": """
+                snapshots:
+                  - name: logged
+                    relation: source('given', 'things')
+                    config:
+                      {unique_key: id, strategy: check, check_cols: [v], meta: {dbt_cdc: {change_log: key_op}}}
+            """,
+            "models/s.yml": f"sources: [{{name: given, schema: {project.schema}, tables: [{{name: things}}]}}]",
+        }
+    )
+    project.sql("create view {schema}.things as select 1 as id, 'a' as v")
+    messages = project.error("build")
+
+    assert "file_format must be delta or iceberg, got 'hudi'" in messages
+    assert "the config 'file_format' must be one of delta, iceberg, got \"hudi\"" in messages
+    assert "option 'change_log' needs a table of delta, iceberg, got file_format 'hudi'" in messages
+    assert project.tables() == {"things"}
+
+
+def test_ref_changes_by_version_reads_hudi(changes: Changes) -> None:
+    project = changes.project
+    changes.create("orders", "id int, v string")
+    changes.write("orders", "insert into {t} values (1, 'a'), (2, 'b')")
+    project.write(
+        {
+            "models/seen.sql": """
+                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                select id, v, _op from {{ dbt_cdc.ref_changes(source('given', 'orders'), by='version') }}
+            """,
+            "models/s.yml": f"sources: [{{name: given, schema: {project.schema}, tables: [{{name: orders}}]}}]",
+        }
+    )
+    project.dbt("run")
+    assert sorted(project.rows("select id, v, _op from {schema}.seen")) == [(1, "a", "i"), (2, "b", "i")]
+    changes.write("orders", "update {t} set v = 'c' where id = 1", "delete from {t} where id = 2")
+    project.dbt("run")
+    assert sorted(project.rows("select id, v, _op from {schema}.seen")) == [(1, "c", "u"), (2, "b", "d")]
+    changes.write("seen", "delete from {t}")
+    project.dbt("run")
+    assert project.rows("select id from {schema}.seen") == []

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 from pyspark.sql import Row
 
 from tests.support.project import Project
 
-FEED_ON = {"delta": "delta.enableChangeDataFeed = 'true'", "iceberg": "'write.format.default' = 'parquet'"}
+FEED_ON = {
+    "delta": "delta.enableChangeDataFeed = 'true'",
+    "iceberg": "'write.format.default' = 'parquet'",
+    "hudi": "'hoodie.table.cdc.enabled' = 'true'",
+}
 #: Writes that leave the data files as they are and note beside them which rows are gone.
 MERGE_ON_READ = {
     "delta": "'delta.enableDeletionVectors' = 'true'",
     "iceberg": ", ".join(f"'write.{what}.mode' = 'merge-on-read'" for what in ("delete", "update", "merge")),
+    "hudi": "type = 'mor'",
 }
 
 #: Writes to a table (id int, v string), one commit each: all kinds that there are.
@@ -64,8 +70,9 @@ class Changes:
         self._models: list[str] = []
 
     def create(self, table: str, columns: str, *, feed: bool = True, properties: str = "") -> None:
-        """An empty table, with the format's change feed on unless told otherwise."""
-        asked = ", ".join(filter(None, [FEED_ON[self.format] if feed else "", properties]))
+        """An empty table, with the format's change feed on unless told otherwise. Hudi's are kept by their `id`."""
+        key = "primaryKey = 'id'" if self.format == "hudi" and "primaryKey" not in properties else ""
+        asked = ", ".join(filter(None, [FEED_ON[self.format] if feed else "", key, properties]))
         tail = f"tblproperties ({asked})" if asked else ""
         self.project.sql(f"create table {{schema}}.{table} ({columns}) using {self.format} {tail}")
 
@@ -79,6 +86,9 @@ class Changes:
         if self.format == "delta":
             rows = self.project.spark.sql(f"describe history {self.project.schema}.{table}").collect()
             return [(str(row["version"]), row["timestamp"]) for row in reversed(rows)]
+        if self.format == "hudi":
+            instants = sorted(row[0] for row in self.project.rows(f"call show_commits('{{schema}}.{table}', 1000)"))
+            return [(instant, datetime.datetime.strptime(instant, "%Y%m%d%H%M%S%f")) for instant in instants]
         query = "select cast(snapshot_id as string), committed_at from {schema}.%s.snapshots order by committed_at"
         return [(version, moment) for version, moment in self.project.rows(query % table)]
 
@@ -87,7 +97,10 @@ class Changes:
 
     def ask(self, **calls: str) -> None:
         """A model for each question; `{schema}` is filled in."""
-        body = "{{ config(materialized='table') }} select * from {{ dbt_cdc.table_changes(%s) }}"
+        kept_as = (
+            ", file_format='parquet'" if self.format == "hudi" else ""
+        )  # an answer is no table of the format under test
+        body = "{{ config(materialized='table'" + kept_as + ") }} select * from {{ dbt_cdc.table_changes(%s) }}"
         files = {
             f"models/{name}.sql": body % call.replace("{schema}", self.project.schema) for name, call in calls.items()
         }

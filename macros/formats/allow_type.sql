@@ -16,3 +16,18 @@
 {%- macro hudi__allow_type(relation, type) -%}
     {%- do return([]) -%}
 {%- endmacro -%}
+
+
+{#- Why an existing table can't get a column of a type; empty if it can. -#}
+{%- macro delta__type_faults(relation, type) -%}{%- do return([]) -%}{%- endmacro -%}
+
+
+{%- macro iceberg__type_faults(relation, type) -%}{%- do return([]) -%}{%- endmacro -%}
+
+
+{%- macro hudi__type_faults(relation, type) -%}
+    {#- Hudi would add the column to the table, and Hive's metastore then refuse it -#}
+    {%- if type != 'timestamp_ntz' -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([relation ~ " can't get columns of type timestamp_ntz, which Hive's metastore does not know; set the option"
+                   ~ " 'effective_timestamp_type' to timestamp"]) -%}
+{%- endmacro -%}

@@ -15,6 +15,8 @@
         {%- do missing.append(dbt_cdc._quote(own_name) ~ ' ' ~ types[name]) -%}
     {%- endfor -%}
     {%- if missing -%}
+        {%- do dbt_cdc._raise_faults(
+            dbt_cdc._for_format('type_faults', dbt_cdc._format_of(target))(target, options.effective_timestamp_type), node) -%}
         {%- for statement in dbt_cdc._for_format('allow_type', dbt_cdc._format_of(target))(target, options.effective_timestamp_type) -%}
             {%- do run_query(statement) -%}
         {%- endfor -%}

@@ -10,7 +10,8 @@
     {%- do adapter.assert_valid_snapshot_target_given_strategy(
         target_relation, dbt_cdc._snapshot_columns(), strategy) -%}
     {%- do dbt_cdc._raise_faults(
-        dbt_cdc._operational_table_faults(target_relation, options) + dbt_cdc._source_faults(strategy, source_sql)) -%}
+        dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
+        + dbt_cdc._operational_table_faults(target_relation, options) + dbt_cdc._source_faults(strategy, source_sql)) -%}
     {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
     {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, target_relation) -%}
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}

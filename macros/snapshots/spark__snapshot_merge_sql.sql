@@ -14,14 +14,12 @@
     {%- set values = dbt_cdc._insert_values(shape) -%}
     {%- set scd_id = dbt_cdc._quote(columns.dbt_scd_id) -%}
     merge into {{ target }} as DBT_INTERNAL_DEST
-    using (
-        {{ dbt_cdc._merge_source(shape, values) }}
-    ) as DBT_INTERNAL_SOURCE
-    on {% for key in dbt_cdc._keys(strategy) %}{{ key }} = DBT_INTERNAL_SOURCE.dbt_cdc_key_{{ loop.index }} and {% endfor -%}
-        {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }}
-        and dbt_cdc_closes = (DBT_INTERNAL_DEST.{{ scd_id }} <=> dbt_cdc_scd_id)
+    {{ dbt_cdc._for_format('snapshot_match', dbt_cdc._format_of(target))(
+        dbt_cdc._merge_source(shape, values), dbt_cdc._keys(strategy), scd_id,
+        'dbt_cdc_column_' ~ ((values.keys() | list).index(columns.dbt_scd_id) + 1)) }}
     when matched then update set
-        {{ dbt_cdc._quote(columns.dbt_valid_to) }} = if(dbt_cdc_closes, dbt_cdc_start, {{ dbt_cdc._conflict(target) }})
+        {{ dbt_cdc._quote(columns.dbt_valid_to) }} = if(dbt_cdc_closes and {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }},
+            dbt_cdc_start, {{ dbt_cdc._conflict(target) }})
         {%- if options.operational_metadata %},
         {{ dbt_cdc._quote(names.update_process_id) }} = {{ dbt_cdc._literal(invocation_id) }},
         {{ dbt_cdc._quote(names.effective_end_timestamp) }} =

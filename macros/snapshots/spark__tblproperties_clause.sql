@@ -1,7 +1,6 @@
-{#- dbt-spark's own, and for the table of a new snapshot the properties without which its format would refuse names such
-    as `a b` or `a.b`; only where the source has such a name, as they limit who can read the table. -#}
+{#- dbt-spark's own, and for the table of a new snapshot what its format asks of it. -#}
 {%- macro spark__tblproperties_clause() -%}
-    {%- set needed = dbt_cdc._name_properties() if execute and model.resource_type == 'snapshot' else {} -%}
+    {%- set needed = dbt_cdc._properties_of_snapshot() if execute and model.resource_type == 'snapshot' else {} -%}
     {%- if not needed -%}{%- do return(dbt.spark__tblproperties_clause()) -%}{%- endif -%}
     {%- set properties = {} -%}
     {%- do properties.update(needed) -%}
@@ -14,11 +13,15 @@
 {%- endmacro -%}
 
 
-{%- macro _name_properties() -%}
-    {%- set properties = dbt_cdc._formats().get(config.get('file_format'), {}).get('column_names') -%}
-    {%- if not properties -%}{%- do return({}) -%}{%- endif -%}
-    {%- for name in get_columns_in_query(model.compiled_code) if modules.re.search('[ ,;{}()\n\t=]', name) -%}
-        {%- do return(properties) -%}
+{%- macro _properties_of_snapshot() -%}
+    {#- With the properties without which a format would refuse names such as `a b` or `a.b` only where the source has such
+        a name, as they limit who can read the table. -#}
+    {%- set format = dbt_cdc._formats().get(config.get('file_format')) -%}
+    {%- if not format -%}{%- do return({}) -%}{%- endif -%}
+    {%- set properties = dbt_cdc._for_format('snapshot_properties', config.get('file_format'))() -%}
+    {%- set names = get_columns_in_query(model.compiled_code) if format.column_names else [] -%}
+    {%- for name in names if modules.re.search('[ ,;{}()\n\t=]', name) -%}
+        {%- do properties.update(format.column_names) -%}
     {%- endfor -%}
-    {%- do return({}) -%}
+    {%- do return(properties) -%}
 {%- endmacro -%}

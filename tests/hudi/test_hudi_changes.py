@@ -39,7 +39,8 @@ def test_images_come_back_whole_whether_hudis_query_can_tell_them_or_not(changes
         "update {t} set n = 1.2, s = named_struct('x', 2, 'y', array(1, 2)), raw = x'ff'",
         "update {t} set a = null, m = null",
     )
-    changes.create("grown", "id int, v string")
+    before = "'hoodie.table.cdc.supplemental.logging.mode' = 'data_before'"
+    changes.create("grown", "id int, v string", properties=before)
     changes.write(
         "grown", "insert into {t} values (1, 'a')", "update {t} set v = 'b'", "alter table {t} add columns (n int)"
     )
@@ -156,6 +157,21 @@ def test_what_was_cleaned_or_archived_is_an_error_that_says_what_is_left(changes
     assert expected.format("what can still be read", left["bare"][-2]) in gone["bare_gone"]
     assert "begins before the change feed" in gone["archived_gone"]
     assert not {"fed_gone", "bare_gone", "archived_gone"} & changes.project.tables()
+
+
+def test_what_hudi_itself_refuses(changes: Changes) -> None:
+    for name in ("a b", "a.b"):
+        with pytest.raises(Exception, match=f"Illegal character in: {name}"):
+            changes.create("odd", f"id int, `{name}` string")
+    changes.create("lists", "id int, l array<string>")
+    with pytest.raises(Exception, match="Insert Into to Hudi table failed"):
+        changes.write("lists", "insert into {t} values (1, array('p', null))")
+    with pytest.raises(Exception, match="hudi"):
+        changes.write("lists", "insert into {t} values (null, array('p'))")
+    changes.write("lists", "insert into {t} values (1, array('p'))", "insert into {t} values (2, array('q'))")
+    with pytest.raises(Exception, match="There should be a cdc log file"):
+        changes.project.rows("select op from hudi_table_changes('{schema}.lists', 'cdc', 'earliest')")
+    assert changes.project.rows("select id, l from {schema}.lists order by id") == [(1, ["p"]), (2, ["q"])]
 
 
 def test_capabilities_that_hudi_can_not_carry_are_refused_before_anything_is_written(project: Project) -> None:

@@ -1,0 +1,58 @@
+{#- `using … on …` of the MERGE that writes a snapshot's changes. `changes`: a query with the key (dbt_cdc_key_1 …), whether a
+    row closes a record (dbt_cdc_closes), the dbt_scd_id of the record known to be open (dbt_cdc_scd_id) and, in the
+    column named `new_scd_id`, that of the record to insert. -#}
+
+{%- macro delta__snapshot_match(changes, keys, scd_id, new_scd_id) -%}
+    using (
+        {{ changes }}
+    ) as DBT_INTERNAL_SOURCE
+    on {% for key in keys %}{{ key }} = DBT_INTERNAL_SOURCE.dbt_cdc_key_{{ loop.index }} and {% endfor -%}
+        {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }}
+        and dbt_cdc_closes = (DBT_INTERNAL_DEST.{{ scd_id }} <=> dbt_cdc_scd_id)
+{%- endmacro -%}
+
+
+{%- macro iceberg__snapshot_match(changes, keys, scd_id, new_scd_id) -%}
+    {{ dbt_cdc.delta__snapshot_match(changes, keys, scd_id, new_scd_id) }}
+{%- endmacro -%}
+
+
+{%- macro hudi__snapshot_match(changes, keys, scd_id, new_scd_id) -%}
+    {#- Hudi takes nothing but an equality of the table's record key with a column of the same name -#}
+    using (
+        select *, if(dbt_cdc_closes, dbt_cdc_scd_id, {{ new_scd_id }}) as {{ scd_id }}
+        from (
+        {{ changes }}
+        )
+    ) as DBT_INTERNAL_SOURCE
+    on DBT_INTERNAL_DEST.{{ scd_id }} = DBT_INTERNAL_SOURCE.{{ scd_id }}
+{%- endmacro -%}
+
+
+{#- Properties that the table of a snapshot needs, whatever the snapshot. -#}
+{%- macro delta__snapshot_properties() -%}{%- do return({}) -%}{%- endmacro -%}
+
+
+{%- macro iceberg__snapshot_properties() -%}{%- do return({}) -%}{%- endmacro -%}
+
+
+{%- macro hudi__snapshot_properties() -%}
+    {#- Hudi keeps one row for a record key, and dbt-spark would make that the unique_key: no history could be kept -#}
+    {%- do return({'primaryKey': dbt_cdc._snapshot_columns().dbt_scd_id}) -%}
+{%- endmacro -%}
+
+
+{#- What is wrong with an existing table of a snapshot. -#}
+{%- macro delta__snapshot_table_faults(relation) -%}{%- do return([]) -%}{%- endmacro -%}
+
+
+{%- macro iceberg__snapshot_table_faults(relation) -%}{%- do return([]) -%}{%- endmacro -%}
+
+
+{%- macro hudi__snapshot_table_faults(relation) -%}
+    {%- set own, scd_id = dbt_cdc.hudi__kept_key(relation) or [], dbt_cdc._snapshot_columns().dbt_scd_id -%}
+    {%- if own == [scd_id] -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return(["the record key of " ~ relation ~ " is " ~ (own | join(', ') or 'none') ~ ", expected " ~ scd_id
+        ~ ": Hudi keeps one row for each record key, so that it can hold no history; drop the table, and leave `primaryKey`"
+        ~ " out of the snapshot's tblproperties"]) -%}
+{%- endmacro -%}

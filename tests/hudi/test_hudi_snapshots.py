@@ -1,0 +1,137 @@
+"""Snapshots on Hudi: what works, and what dbt-spark or Hudi refuses."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.project import Project
+from tests.support.snapshots import HIGH, run_id, snapshot
+
+pytestmark = pytest.mark.skipif("config.getoption('table_format') != 'hudi'", reason="needs --table-format hudi")
+
+SNAPSHOT = """
+    snapshots:
+      - name: {name}
+        relation: source('raw', 'things')
+        config: {{unique_key: {key}, strategy: check, check_cols: [status], {config}}}
+"""
+METADATA = "meta: {dbt_cdc: {operational_metadata: true}}"
+
+
+@pytest.fixture
+def project(project: Project) -> Project:
+    """As Hudi comes: it tells the catalog of every write, which is what makes timestamp_ntz columns possible."""
+    profiles = project.folder / "profiles.yml"
+    text = profiles.read_text()
+    profiles.write_text(re.sub("(hoodie.*sync.enable): .*", r"\1: 'true'", text))
+    project.write(
+        {"models/sources.yml": "sources: [{name: raw, schema: '{{ target.schema }}', tables: [{name: things}]}]"}
+    )
+    return project
+
+
+def supply(project: Project, rows: str) -> None:
+    project.sql(f"create or replace view {{schema}}.things as select * from values {rows} as t(id, part, status)")
+
+
+def test_metadata_composite_keys_and_every_kind_of_delete(project: Project) -> None:
+    for name, key, config in (
+        ("single", "id", f"hard_deletes: invalidate, {METADATA}"),
+        ("composite", "[id, part]", f"hard_deletes: new_record, {METADATA}"),
+        ("stock", "id", "hard_deletes: ignore"),
+    ):
+        project.write({f"snapshots/{name}.yml": SNAPSHOT.format(name=name, key=key, config=config)})
+    supply(project, "(1, 'x', 'NEW'), (2, 'x', 'NEW'), (3, 'x', 'NEW')")
+    day_0 = snapshot(project)
+    supply(project, "(1, 'x', 'OLD'), (3, 'x', 'NEW')")
+    day_1 = snapshot(project)
+    supply(project, "(1, 'x', 'OLD'), (2, 'x', 'NEW'), (3, 'x', 'NEW')")
+    day_2 = snapshot(project)
+
+    query = (
+        "select id, status{more}, insert_process_id, update_process_id from {{schema}}.{table} "
+        "order by id, insert_timestamp"
+    )
+    assert project.rows(query.format(more="", table="single")) == [
+        (1, "NEW", day_0, day_1),
+        (1, "OLD", day_1, None),
+        (2, "NEW", day_0, day_1),
+        (2, "NEW", day_2, None),
+        (3, "NEW", day_0, None),
+    ]
+    assert project.rows(query.format(more=", part, dbt_is_deleted", table="composite")) == [
+        (1, "NEW", "x", "False", day_0, day_1),
+        (1, "OLD", "x", "False", day_1, None),
+        (2, "NEW", "x", "False", day_0, day_1),
+        (2, "NEW", "x", "True", day_1, day_2),
+        (2, "NEW", "x", "False", day_2, None),
+        (3, "NEW", "x", "False", day_0, None),
+    ]
+    assert project.rows("select id, status, dbt_valid_to is null from {schema}.stock order by id, dbt_valid_from") == [
+        (1, "NEW", False),
+        (1, "OLD", True),
+        (2, "NEW", True),
+        (3, "NEW", True),
+    ]
+    columns = "effective_start_timestamp, dbt_valid_from, effective_end_timestamp, dbt_valid_to, update_timestamp"
+    for table in ("single", "composite"):
+        for start, valid_from, end, valid_to, updated in project.rows(f"select {columns} from {{schema}}.{table}"):
+            assert (start, end) == (valid_from, HIGH if valid_to is None else valid_to)
+            assert updated == valid_to
+    types = dict(project.columns("single"))
+    assert types["effective_end_timestamp"] == types["effective_start_timestamp"] == "timestamp_ntz"
+    assert "dbt_is_deleted" not in dict(project.columns("stock"))
+
+
+def test_without_the_package_dbt_needs_a_record_key_of_its_own(project: Project) -> None:
+    project.configure(dispatch=False)
+    key = "tblproperties: {primaryKey: dbt_scd_id}"
+    project.write({"snapshots/good.yml": SNAPSHOT.format(name="good", key="id", config=key)})
+    project.write({"snapshots/bad.yml": SNAPSHOT.format(name="bad", key="id", config="enabled: true")})
+    supply(project, "(1, 'x', 'NEW'), (2, 'x', 'NEW')")
+    project.dbt("snapshot")
+    supply(project, "(1, 'x', 'OLD'), (2, 'x', 'NEW')")
+    project.dbt("snapshot")
+
+    state = "select id, status, dbt_valid_to is null from {schema}.%s order by id, dbt_valid_from"
+    assert project.rows(state % "good") == [(1, "NEW", False), (1, "OLD", True), (2, "NEW", True)]
+    # dbt-spark makes the unique_key the record key: the record is closed, and where is the new one?
+    assert project.rows(state % "bad") == [(1, "NEW", False), (2, "NEW", True)]
+
+    project.configure()
+    message = project.error("snapshot", "--select", "bad")
+    assert "is id, expected dbt_scd_id: Hudi keeps one row for each record key" in message
+    assert project.rows(state % "bad") == [(1, "NEW", False), (2, "NEW", True)]
+
+
+def test_history_is_adopted_and_merge_on_read_is_refused(project: Project) -> None:
+    project.write({"snapshots/grown.yml": SNAPSHOT.format(name="grown", key="id", config="hard_deletes: ignore")})
+    project.write({"snapshots/read.yml": SNAPSHOT.format(name="merged", key="id", config="tblproperties: {type: mor}")})
+    supply(project, "(1, 'x', 'NEW')")
+    project.dbt("snapshot")
+    supply(project, "(1, 'x', 'OLD')")
+    message = project.error("snapshot")
+    assert "Target table's field(dbt_valid_to) cannot be the right-value of the update clause for MOR table" in message
+    assert project.rows("select status from {schema}.merged") == [("NEW",)]
+
+    adopt = ["run-operation", "adopt_operational_metadata", "--args", "{snapshot: grown}"]
+    project.remove("snapshots/read.yml")
+    project.write({"snapshots/grown.yml": SNAPSHOT.format(name="grown", key="id", config=METADATA)})
+    columns = project.columns("grown")
+    project.error(*adopt)
+    assert "can't get columns of type timestamp_ntz, which Hive's metastore does not know" in project.log()
+    assert project.columns("grown") == columns
+    config = "meta: {dbt_cdc: {operational_metadata: true, effective_timestamp_type: timestamp}}"
+    project.write({"snapshots/grown.yml": SNAPSHOT.format(name="grown", key="id", config=config)})
+    project.dbt(*adopt)
+    supply(project, "(1, 'x', 'THIRD')")
+    project.dbt("snapshot")
+    rows = project.rows(
+        "select status, update_process_id is null, effective_end_timestamp = dbt_valid_to from {schema}.grown "
+        "order by dbt_valid_from"
+    )
+    assert rows == [("NEW", False, True), ("OLD", False, True), ("THIRD", True, None)]
+    newest = "select insert_process_id, effective_end_timestamp from {schema}.grown where dbt_valid_to is null"
+    assert project.rows(newest) == [(run_id(project), HIGH)]

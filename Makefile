@@ -32,7 +32,7 @@ demo: setup ## the main job
 demo-iceberg: setup ## the same on Apache Iceberg
 	$(BIN)/python integration_tests/demo.py --target iceberg
 
-test: lint test-delta test-iceberg
+test: lint test-delta test-iceberg test-hudi
 
 lint: setup ## ruff, mypy
 	$(BIN)/ruff check .
@@ -51,13 +51,19 @@ test-servers: setup ## one server that speaks thrift and Spark Connect
 	$(PYTEST) tests/servers --table-format delta
 	$(PYTEST) tests/servers --table-format iceberg
 
+# Hudi's own tests, and those that ask the same of every format
 test-hudi: $(HUDI)/ready ## Hudi, on pyspark 3.5
-	$(HUDI)/bin/python -m pytest -q tests/hudi --table-format hudi
+	$(HUDI)/bin/python -m pytest -q --table-format hudi tests/hudi \
+	  tests/functional/test_table_changes.py::test_the_same_writes_give_the_same_rows_in_each_format_of_answer \
+	  tests/functional/test_table_changes.py::test_python_models_get_the_rows_and_the_errors_of_sql_models \
+	  tests/functional/test_table_changes_ranges.py::test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps \
+	  tests/functional/test_table_changes_ranges.py::test_a_range_that_can_not_be_told_is_an_error_that_says_what_can
 
 $(HUDI)/ready: requirements/hudi.txt pyproject.toml profiles.example.yml
 	$(PYTHON) -m venv $(HUDI)
 	$(HUDI)/bin/pip install --quiet --requirement requirements/hudi.txt
 	$(HUDI)/bin/pip install --quiet --no-deps --editable .
+	$(HUDI)/bin/python -m tests.support.spark hudi
 	touch $@
 
 lock: setup ## compile requirements/*.in to pinned versions

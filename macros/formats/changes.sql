@@ -9,8 +9,9 @@
     {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', taken) | list -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
     {%- endif -%}
-    {%- set feed = 'table_changes(' ~ dbt_cdc._literal(table.relation) ~ ', ' ~ commits[begin + 1].version ~ ', '
-                   ~ commits[end].version ~ ')' -%}
+    {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
+    {%- set spelled = dbt_cdc._spelling(table.relation | string, versions) -%}
+    {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled) ~ ', ' ~ versions ~ ')' -%}
     {%- set available = dbt_cdc._columns_of(feed) if end + 1 < commits | length else none -%}
     select
         {{ dbt_cdc._image(table.columns, available) }} as image,
@@ -35,27 +36,12 @@
     {#- Iceberg numbers the commits of the scan from 0 and leaves out those that only rewrite files. A join with its
         table of snapshots would say the same, but a changelog scan takes part in no join (no statistics). -#}
     {%- set moments = scope | rejectattr('operation', 'equalto', 'replace') | map(attribute='micros') -%}
+    {%- set asked = options | join(', ') -%}
     select
         {{ dbt_cdc._image(table.columns) }} as image,
         _change_type in ('INSERT', 'UPDATE_AFTER') as is_after,
         cast(_change_ordinal as bigint) as position,
         cast(_commit_snapshot_id as string) as version,
         timestamp_micros(array({{ moments | join(', ') }})[_change_ordinal]) as ts
-    from {{ table.relation }}.{{ dbt_cdc._spelling_of_changes(options | join(', ')) }} with ({{ options | join(', ') }})
-{%- endmacro -%}
-
-
-{%- macro _spelling_of_changes(asked) -%}
-    {#- The name of Iceberg's changelog, in letters of its own for each range: Spark looks a name up once in a statement
-        and would give the second range of a table the rows of the first. The catalog does not mind the letters' case. -#}
-    {%- set number, known = local_md5(asked)[:4] | int(base=16), model.setdefault('_dbt_cdc_changelogs', {}) -%}
-    {%- set spelling = namespace(name=none) -%}
-    {%- for offset in range(128) if spelling.name is none -%}
-        {%- set letters = [] -%}
-        {%- for letter in 'changes' -%}
-            {%- do letters.append(letter | upper if (number + offset) // 2 ** loop.index0 % 2 else letter) -%}
-        {%- endfor -%}
-        {%- if known.setdefault(letters | join, asked) == asked -%}{%- set spelling.name = letters | join -%}{%- endif -%}
-    {%- endfor -%}
-    {%- do return(spelling.name) -%}
+    from {{ table.relation }}.{{ dbt_cdc._spelling('changes', table.relation ~ asked) }} with ({{ asked }})
 {%- endmacro -%}

@@ -136,6 +136,12 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
         "select a.op from {{{{ grown }}}} a join {{{{ grown }}}} b on a.version = b.version where a.after.id = 1"
     )
     changes.project.write({"models/grown_joined.sql": joined.format(changes.project.schema)})
+    both = (
+        "{{{{ config(materialized='table') }}}}"
+        "select 'old' as part, op from {{{{ dbt_cdc.table_changes('{0}.grown', end='{1}', unique_key='id') }}}} "
+        "union all select 'new', op from {{{{ dbt_cdc.table_changes('{0}.grown', begin='{1}', unique_key='id') }}}}"
+    )
+    changes.project.write({"models/grown_both.sql": both.format(changes.project.schema, middle)})
     changes.project.dbt("run")
 
     old = [("i", None, (1, "a", None)), ("u", (1, "a", None), (1, "b", None))]
@@ -143,6 +149,8 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
     assert changes.answer("grown_old", "grown") == old
     dropped = [("i", None, (1, "a")), ("u", (1, "a"), (1, "b")), ("u", (1, "b"), (1, "c"))]
     assert changes.answer("shrunk_all", "shrunk") == dropped
+    parts = changes.project.rows("select part, op from {schema}.grown_both order by part, op")
+    assert parts == [("new", "u"), ("old", "i"), ("old", "u")]
     assert sorted(changes.project.rows("select op from {schema}.grown_joined")) == [("i",), ("u",), ("u",)]
 
 

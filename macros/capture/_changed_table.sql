@@ -90,9 +90,12 @@
 {%- macro _node_of(relation) -%}
     {#- The model, snapshot or seed that builds a relation, as the graph knows it; none for any other. -#}
     {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
-        {%- if node.schema == relation.schema and (node.alias or node.name) == relation.identifier -%}
-            {%- do return(node) -%}
-        {%- endif -%}
+        {#- with --defer a reference may mean where another target has built the node -#}
+        {%- for place in [node, node.get('defer_relation')] if place -%}
+            {%- if place.schema == relation.schema and (place.alias or place.name) == relation.identifier -%}
+                {%- do return(node) -%}
+            {%- endif -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- do return(none) -%}
 {%- endmacro -%}

@@ -61,10 +61,43 @@
 {%- macro _move_watermarks() -%}
     {#- The hook that ref_changes gives its model: it runs when the model's write has committed, and appends what moved. -#}
     {%- if execute and dbt_cdc._read_edges().edges -%}
-        {%- set moves = dbt_cdc._moves() -%}
-        {%- do dbt_cdc._append_edges(moves) -%}
+        {%- set overtaken = dbt_cdc._overtaken_edges() -%}
+        {%- do dbt_cdc._append_edges(dbt_cdc._moves()) -%}
         {%- do dbt_cdc._read_edges().edges.clear() -%}
+        {%- do dbt_cdc._raise_overtaken(overtaken) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _overtaken_edges() -%}
+    {#- By version a run writes rows as they were at its pin. Where another run of this model has written meanwhile, the
+        older rows may lie over the newer: the watermark goes to the older pin, from which the next run mends that. -#}
+    {%- set recorded, mine, overtaken = dbt_cdc._recorded_edges(), [], [] -%}
+    {%- for edge in dbt_cdc._read_edges().edges.values() | selectattr('time') -%}
+        {%- if dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}{%- do mine.append(edge) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- set newest = dbt_cdc._newest_edges(dbt_cdc._edge_name(this)) if mine else {} -%}
+    {%- for edge in mine if newest.get(edge.source, {}).get('by') == 'version' -%}
+        {%- set other = newest[edge.source] -%}
+        {%- if other.sequence > recorded.get(edge.source, {}).get('sequence', 0) -%}
+            {%- do recorded.update({edge.source: other}) -%}
+            {%- if other.time | int < edge.time | int -%}
+                {%- do edge.update({'watermark': other.watermark, 'time': other.time}) -%}
+            {%- endif -%}
+            {%- do overtaken.append(edge) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(overtaken) -%}
+{%- endmacro -%}
+
+
+{%- macro _raise_overtaken(edges) -%}
+    {%- for edge in edges -%}
+        {%- do exceptions.raise_compiler_error(
+            "dbt_cdc: two runs of " ~ model.unique_id ~ " have written changes of " ~ edge.source ~ " at the same time, "
+            ~ "the rows of one may lie over newer ones of the other; run it again: it reads from version "
+            ~ edge.watermark ~ ", the older of both, and so mends that") -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 

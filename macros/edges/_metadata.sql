@@ -1,6 +1,6 @@
 {#- The table cdc_metadata: one row for each move of an edge, appended, never changed. The newest row of an edge is
-    the one of the greatest sequence: no clock decides. Of two runs that moved an edge at once either may hold, as
-    each has written what it read; a reset beside them wins. -#}
+    the one of the greatest sequence: no clock decides. Of two runs that moved an edge at once the lower watermark holds,
+    so that rows are read twice rather than left out; a reset beside them wins. -#}
 
 {%- macro _metadata_columns() -%}
     {%- do return({
@@ -22,11 +22,13 @@
     {%- set formats = dbt_cdc._formats_of_readers() -%}
     {%- if formats and flags.WHICH in ['run', 'build'] and not flags.EMPTY -%}
         {%- set relation = dbt_cdc._metadata_relation() -%}
-        {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}
+        {%- set existing = dbt_cdc._load_relation(relation) -%}
+        {%- if existing is none -%}
             {%- do dbt_cdc._create_metadata_beside_others(relation, formats[0]) -%}
+            {#- for the models of this run, which then need not look for it -#}
+            {%- do adapter.cache_added(dbt_cdc._load_relation(relation)) -%}
         {%- else -%}
-            {%- set format = dbt_cdc._format_of(dbt_cdc._load_relation(relation)) -%}
-            {%- do dbt_cdc._for_format('compact_small_appends', format)(relation) -%}
+            {%- do dbt_cdc._for_format('compact_small_appends', dbt_cdc._format_of(existing))(existing) -%}
         {%- endif -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -81,15 +83,14 @@
 {%- macro _newest_edges(destination=none) -%}
     {#- {source: newest row} of one model; without a model a list of all. -#}
     {%- set relation = dbt_cdc._metadata_relation() -%}
-    {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}
-        {%- do return({} if destination else []) -%}
-    {%- endif -%}
+    {%- if dbt_cdc._load_relation(relation) is none -%}{%- do return({} if destination else []) -%}{%- endif -%}
     {%- set query -%}
 select to_json(max_by(
     named_struct('source', source, 'destination', destination, 'by', tracked_by, 'column', column_name,
         'type', column_type, 'watermark', watermark, 'sequence', sequence,
         'time', cast(unix_micros(cdc_datetime_updated) as string)),
-    named_struct('sequence', sequence, 'reset', tracked_by = 'reset', 'first', -unix_micros(recorded_at))
+    named_struct('sequence', sequence, 'reset', tracked_by = 'reset',
+        'lowest', -unix_micros(coalesce(cdc_datetime_updated, recorded_at)))
 ))
 from {{ relation }}
 {%- if destination %}

@@ -1,9 +1,10 @@
 {%- macro _load_relation(relation) -%}
-    {#- The relation as it exists, with its type and format, or none. Asks dbt's cache first; some catalogs (Iceberg's
-        SparkSessionCatalog over a Hadoop catalog) do not list their tables or their views, there the relation itself is
-        asked (a view of a catalog has no `Type` row but a headline of its own). -#}
+    {#- The relation as it exists, with its type and format, or none. Asks dbt's cache first. That knows no format of
+        what this run has built, and some catalogs (Iceberg's SparkSessionCatalog over a Hadoop catalog) do not list their
+        tables or their views: then the relation itself is asked (a view of a catalog has no `Type` row but a headline of
+        its own). -#}
     {%- set listed = load_relation(relation) -%}
-    {%- if listed is not none -%}{%- do return(listed) -%}{%- endif -%}
+    {%- if listed is not none and (listed.is_view or dbt_cdc._format_of(listed)) -%}{%- do return(listed) -%}{%- endif -%}
     {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}{%- do return(none) -%}{%- endif -%}
     {%- set described = {} -%}
     {%- for row in run_query('describe table extended ' ~ relation) -%}

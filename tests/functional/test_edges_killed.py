@@ -1,0 +1,128 @@
+"""Readers by ref_changes whose process is really killed: before their write, between write and watermark, and after.
+
+This module is also the program that is killed: `python -m tests.functional.test_edges_killed FOLDER RUN`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.adapters.spark import session
+from dbt.cli.main import dbtRunner
+
+from tests.support import spark as embedded
+from tests.support.project import Project
+from tests.support.spark import ROOT, profile_target
+
+INPUT = """
+    {{ config(materialized='incremental', incremental_strategy='append') }}
+    select {{ var('run') }} as id, timestamp_seconds({{ var('run') }}) as cdc_datetime_updated
+"""
+READER = """
+    {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+    select id, {{ var('run') }} as run from {{ dbt_cdc.ref_changes('input') }}
+"""
+#: The statement at which each reader stands still, so that the kill meets it there; `after` goes through.
+STOPS = {"before": r"merge into .*\bbefore\b", "between": r"insert into .*\bcdc_metadata\b.*\.between\b"}
+PASSED = r"insert into .*\bcdc_metadata\b.*\.after\b"
+
+
+@pytest.mark.timeout(1100)
+def test_a_killed_process_loses_and_doubles_nothing(
+    tmp_path: Path, table_format: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if table_format != "delta":
+        pytest.skip("what is killed here is dbt's process; one format shows it")
+    monkeypatch.setenv("DBT_CDC_WAREHOUSE", str(tmp_path / "warehouse"))
+    profile, metastore = profile_target(table_format), "spark.hadoop.javax.jdo.option.ConnectionURL"
+    settings = embedded.test_settings(table_format, tmp_path / "warehouse")
+    settings[metastore] = profile["server_side_parameters"][metastore]  # in a file, to outlive the process
+    output = {**profile, "server_side_parameters": settings, "threads": 3}
+    target = {"file_format": table_format, "output": output}
+    project = Project(tmp_path / "project", None, "killed", target)
+    readers = ["before", "between", "after"]
+    project.write({"models/input.sql": INPUT, **{f"models/{name}.sql": READER for name in readers}})
+
+    command = [sys.executable, "-m", "tests.functional.test_edges_killed", str(project.folder)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    child = subprocess.Popen(
+        [*command, "killed"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    watchdog = threading.Timer(500, os.killpg, [child.pid, signal.SIGKILL])
+    watchdog.start()
+    assert child.stdout is not None
+    reached: list[str] = []
+    for line in child.stdout:
+        reached += re.findall("^@@ (.*)$", line)
+        if set(reached) == {"run 1", *readers}:
+            break
+    os.killpg(child.pid, signal.SIGKILL)
+    watchdog.cancel()
+    assert child.wait() == -signal.SIGKILL
+    assert set(reached) == {"run 1", *readers}
+
+    done = subprocess.run(
+        [*command, "again"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=500, check=True
+    )
+    told = re.findall("^@@ (.*)$", done.stdout, re.MULTILINE)
+    # the row of the killed run is read once more where the watermark had not moved
+    assert told == [
+        "after [(1, 1), (2, 2), (3, 3)]",
+        "before [(1, 1), (2, 3), (3, 3)]",
+        "between [(1, 1), (2, 3), (3, 3)]",
+        "moves [('after', 3), ('before', 2), ('between', 2)]",
+    ]
+
+
+def _stop_where_told() -> None:
+    """Make the readers of this process stand still at their statement of STOPS, and say so."""
+    stock = session.Cursor.execute
+
+    def execute(cursor: Any, sql: str, *parameters: Any) -> None:
+        for name, pattern in STOPS.items():
+            if re.search(pattern, sql, re.DOTALL):
+                print(f"\n@@ {name}", flush=True)
+                threading.Event().wait()
+        stock(cursor, sql, *parameters)
+        if re.search(PASSED, sql, re.DOTALL):
+            print("\n@@ after", flush=True)
+
+    session.Cursor.execute = execute
+
+
+def _run(folder: str, number: int) -> None:
+    command = ["run", "--vars", f"{{run: {number}}}", "--project-dir", folder, "--profiles-dir", folder]
+    result = dbtRunner().invoke([*command, "--log-path", f"{folder}/logs", "--quiet"])
+    assert result.success, Project.messages(result)
+
+
+def _main(folder: str, what: str) -> None:
+    if what == "killed":
+        _run(folder, 1)
+        print("\n@@ run 1", flush=True)
+        _stop_where_told()
+        _run(folder, 2)
+    else:
+        _run(folder, 3)
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.builder.getOrCreate()
+        for name in ["after", "before", "between"]:
+            rows = spark.sql(f"select id, run from killed.{name} order by id").collect()
+            print(f"\n@@ {name} {[tuple(row) for row in rows]}")
+        moves = spark.sql(
+            "select substring_index(destination, '.', -1), count(*) from killed.cdc_metadata group by 1 order by 1"
+        )
+        print(f"\n@@ moves {[tuple(row) for row in moves.collect()]}")
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])

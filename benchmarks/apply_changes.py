@@ -1,12 +1,16 @@
 """What apply_changes costs beside a plain MERGE of the same batch, in one run: wall and CPU seconds.
 
-    PYTHONPATH=src:. python benchmarks/apply_changes.py                 in full
-    PYTHONPATH=src:. python benchmarks/apply_changes.py --scale 0.01    a hundredth, to see that it works
+    PYTHONPATH=src:. python benchmarks/apply_changes.py                     in full
+    PYTHONPATH=src:. python benchmarks/apply_changes.py --scale 0.01        a hundredth, to see that it works
+    PYTHONPATH=src:. python benchmarks/apply_changes.py --parts small --rows 1000000 --statements
 
-(a) a batch of 10,000 events on SCD 2 targets of 100,000, 1,000,000 and 10,000,000 rows, keys in one range and tables
-    in the order of the key (a load by rising key gives that; later, `optimize … zorder by (id)` on both tables);
-(b) a batch of 1,000,000 events; (c) the same events in 20 batches; (d) all history anew by window functions.
-The plain MERGE updates the live row of each key and inserts what is new: it does not close versions or heed order.
+(a) `small`: batches of 10,000 events on SCD 2 targets of 100,000, 1,000,000 and 10,000,000 rows, the tables ordered by
+    the key (docs/apply_changes.md says how), the keys of a batch in one range (near) or spread over all (spread), with
+    (marked) and without deletion vectors (Delta) or merge-on-read (Iceberg);
+(b) `large`: a batch of 1,000,000 events; (c) the same events in 20 batches; (d) all history anew by window functions.
+
+The plain MERGE updates the live row of each key and inserts what is new: it closes no versions and heeds no order. It
+is measured as a statement by itself, and as dbt's own incremental model, which runs one within an ordinary `dbt run`.
 """
 
 from __future__ import annotations
@@ -15,11 +19,15 @@ import argparse
 import json
 import os
 import shutil
+import statistics
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from dbt.adapters.spark import session
 from pyspark.sql import SparkSession
 
 from tests.support.project import Project
@@ -31,15 +39,27 @@ OPTIONS = {
     "apply_as_deletes": "op = 'D'",
     "except_column_list": ["op", "seq"],
 }
-MODEL = (
-    "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': " + repr(OPTIONS) + "}) }}\n"
-    "select * from {{ target.schema }}.{{ var('feed') }}{{ var('where', '') }}"
-)
+#: what makes a MERGE mark rows as gone instead of writing their files anew
+MARKS = {"delta": "delta.enableDeletionVectors", "iceberg": "write.merge.mode"}
+MARKED = {"delta": ("false", "true"), "iceberg": ("copy-on-write", "merge-on-read")}
+APPLIED = """
+    {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': OPTIONS}) }}
+    select * from {{ target.schema }}.{{ var('feed') }}{{ var('where', '') }}
+"""
+INCREMENTAL = """
+    {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+    select id, name, score, amount, seq as __START_AT, cast(null as int) as __END_AT
+    from {{ target.schema }}.{{ var('feed') }}
+"""
 
 
 class Bench:
-    def __init__(self, table_format: str, folder: Path) -> None:
-        settings = test_settings(table_format, folder / "warehouse")
+    def __init__(self, table_format: str, folder: Path, memory: str) -> None:
+        os.environ["DBT_CDC_DRIVER_MEMORY"] = memory
+        settings = test_settings(table_format, folder / "warehouse") | {
+            "spark.driver.extraJavaOptions": "-Dderby.stream.error.file=/dev/null",
+            "spark.sql.shuffle.partitions": "16",
+        }
         self.spark: SparkSession = start_session(settings)
         self.spark.sql("create schema if not exists bench")
         output = {**profile_target(table_format), "server_side_parameters": settings}
@@ -47,19 +67,39 @@ class Bench:
         self.project = Project(folder / "project", self.spark, "bench", {"file_format": table_format, "output": output})
         self.results: list[dict[str, Any]] = []
 
+    def model(self, name: str, text: str) -> None:
+        self.project.write({f"models/{name}.sql": text.replace("OPTIONS", repr(OPTIONS))})
+
+    def mark(self, tables: dict[str, str], marked: bool) -> None:
+        """From now on a MERGE marks rows as gone, or writes their files anew."""
+        setting = f"'{MARKS[self.format]}' = '{MARKED[self.format][marked]}'"
+        for table in tables.values():
+            self.spark.sql(f"alter table bench.{table} set tblproperties ({setting})")
+
     def feed(self, name: str, keys: str, rows: int, sequence: int) -> None:
         """A feed of `rows` events, `keys` being SQL over the row's number `n`."""
         self.spark.sql(f"drop table if exists bench.{name}")
         self.spark.sql(
             f"""create table bench.{name} using {self.format} as
-            select {keys} as id, concat('name ', n % 1000) as name, n % 97 as score, cast(n as double) / 7 as amount,
-                   if(n % 20 = 19 and {sequence} > 1, 'D', 'U') as op, {sequence} + n div 1000000000 as seq
+            select {keys} as id, concat('name ', n % 1000) as name, n % 97 as score,
+                   cast(n as double) / {sequence} as amount, if(n % 20 = 19 and {sequence} > 1, 'D', 'U') as op,
+                   {sequence} as seq
             from (select id as n from range({rows}))"""
         )
 
-    def apply(self, model: str, feed: str, where: str = "") -> None:
-        self.project.write({f"models/{model}.sql": MODEL})
+    def run(self, model: str, feed: str, where: str = "") -> None:
         self.project.dbt("run", "--select", model, "--vars", json.dumps({"feed": feed, "where": where}))
+
+    def cluster(self, table: str) -> None:
+        """Orders a table's files by the key, as docs/apply_changes.md says."""
+        if self.format == "delta":
+            self.spark.conf.set("spark.databricks.delta.optimize.maxFileSize", str(16 << 20))
+            self.spark.sql(f"optimize bench.{table} zorder by (id)")
+        else:
+            self.spark.sql(
+                f"call system.rewrite_data_files(table => 'bench.{table}', strategy => 'sort', sort_order => 'id',"
+                f" options => map('rewrite-all', 'true', 'target-file-size-bytes', '{16 << 20}'))"
+            )
 
     def plain_merge(self, target: str, feed: str) -> None:
         self.spark.sql(
@@ -70,17 +110,18 @@ class Bench:
                 values (s.id, s.name, s.score, s.amount, s.seq)"""
         )
 
-    def measure(self, what: str, action: Any, *arguments: Any) -> float:
-        wall, cpu = time.monotonic(), cpu_seconds()
-        action(*arguments)
-        result = {
-            "what": what,
-            "wall": round(time.monotonic() - wall, 2),
-            "cpu": round(cpu_seconds() - cpu, 2),
-        }
+    def measure(self, what: str, actions: list[Callable[[], None]]) -> float:
+        """Runs the actions, all alike, and prints their medians; the CPU seconds."""
+        walls, cpus = [], []
+        for action in actions:
+            wall, cpu = time.monotonic(), cpu_seconds()
+            action()
+            walls.append(time.monotonic() - wall)
+            cpus.append(cpu_seconds() - cpu)
+        result = {"what": what, "wall": round(statistics.median(walls), 2), "cpu": round(statistics.median(cpus), 2)}
         self.results.append(result)
-        print(f"{what:<60} {result['wall']:>9.2f} s wall {result['cpu']:>9.2f} s CPU", flush=True)
-        return float(result["wall"])
+        print(f"{what:<66} {result['wall']:>9.2f} s wall {result['cpu']:>9.2f} s CPU", flush=True)
+        return max(float(result["cpu"]), 0.01)
 
 
 def cpu_seconds() -> float:
@@ -97,65 +138,129 @@ def cpu_seconds() -> float:
     return total
 
 
-def small_batches(bench: Bench, scale: float) -> None:
-    """(a): one batch on growing targets."""
-    events = max(int(10_000 * scale), 10)
-    walls = []
-    for rows in (int(n * scale) for n in (100_000, 1_000_000, 10_000_000)):
-        bench.feed("history", "n", rows, 1)
-        bench.apply(f"scd2_{rows}", "history")
-        bench.spark.sql(
-            f"create or replace table bench.plain_{rows} using {bench.format} as select * from bench.scd2_{rows}"
-        )
-        bench.feed("batch", f"{rows // 2} + n", events, 2)
-        plain = bench.measure(
-            f"plain MERGE, {events} events into {rows} rows", bench.plain_merge, f"plain_{rows}", "batch"
-        )
-        ours = bench.measure(f"apply_changes, {events} events into {rows} rows", bench.apply, f"scd2_{rows}", "batch")
-        walls.append(ours)
-        print(f"    apply_changes / plain MERGE: {ours / plain:.2f}")
-    print(f"    apply_changes, largest / ten times smaller target: {walls[2] / walls[1]:.2f}")
+def print_statements() -> None:
+    """Prints what each statement of dbt costs."""
+    stock = {"execute": session.Cursor.execute, "fetchall": session.Cursor.fetchall}
+
+    def timed(step: str) -> Callable[..., Any]:
+        def call(self: Any, *arguments: Any) -> Any:
+            wall, cpu = time.monotonic(), cpu_seconds()
+            result = stock[step](self, *arguments)
+            said = " ".join(arguments[0].split("*/")[-1].split())[:110] if arguments else "fetch"
+            print(f"        {time.monotonic() - wall:6.2f} s wall {cpu_seconds() - cpu:6.2f} s CPU  {said}", flush=True)
+            return result
+
+        return call
+
+    for step in stock:
+        setattr(session.Cursor, step, timed(step))
 
 
-def large_batches(bench: Bench, scale: float) -> None:
+def small_batches(bench: Bench, sizes: list[int], events: int, repeats: int) -> None:
+    """(a): small batches on growing targets."""
+    costs: dict[tuple[str, int], float] = {}
+    for rows in sizes:
+        tables = make_targets(bench, rows)
+        for marked in (False, True):
+            bench.mark(tables, marked)
+            for spread in (False, True):
+                feeds = []
+                for repeat in range(repeats):
+                    keys = f"n * {rows // events} + {repeat}" if spread else f"{rows // 2 + repeat * events} + n"
+                    feeds.append(f"batch_{repeat}")
+                    bench.feed(feeds[-1], keys, events, 2 + spread + 2 * marked)
+                kind = f"{'spread' if spread else 'near'} keys{', marked' if marked else ''}"
+                costs[kind, rows] = compare(bench, tables, feeds, f"{events} events, {kind}, {rows} rows")
+        for table in tables.values():
+            bench.spark.sql(f"drop table bench.{table}")
+    for (kind, rows), cost in costs.items():
+        if (kind, rows // 10) in costs:
+            print(f"    apply_changes, {kind}: {rows} / {rows // 10} rows: {cost / costs[kind, rows // 10]:.2f} (CPU)")
+
+
+def make_targets(bench: Bench, rows: int) -> dict[str, str]:
+    """Two tables of the same rows, ordered by the key: what writes it -> its name."""
+    bench.feed("history", "n", rows, 1)
+    bench.model(f"applied_{rows}", APPLIED)
+    bench.model(f"plain_{rows}", INCREMENTAL)
+    bench.run(f"applied_{rows}", "history")
+    bench.spark.sql(f"create table bench.plain_{rows} using {bench.format} as select * from bench.applied_{rows}")
+    for table in (f"applied_{rows}", f"applied_{rows}__events", f"plain_{rows}"):
+        bench.cluster(table)
+    return {"applied": f"applied_{rows}", "plain": f"plain_{rows}"}
+
+
+def compare(bench: Bench, tables: dict[str, str], feeds: list[str], what: str) -> float:
+    plain = bench.measure(f"plain MERGE, {what}", [partial(bench.plain_merge, tables["plain"], feed) for feed in feeds])
+    dbt = bench.measure(f"dbt incremental, {what}", [partial(bench.run, tables["plain"], feed) for feed in feeds])
+    ours = bench.measure(f"apply_changes, {what}", [partial(bench.run, tables["applied"], feed) for feed in feeds])
+    print(f"    apply_changes: {ours / plain:.2f} x plain MERGE, {ours / dbt:.2f} x dbt incremental (CPU)", flush=True)
+    return ours
+
+
+def large_batches(bench: Bench, events: int) -> None:
     """(b), (c) and (d): many events at once, in batches, and all history anew."""
-    events = int(1_000_000 * scale)
     bench.feed("history", "n", events, 1)
     bench.feed("large", f"(n * 7919) % {2 * events}", events, 2)
     for model in ("one", "twenty"):
-        bench.apply(model, "history")
-    one = bench.measure(f"apply_changes, {events} events in 1 batch", bench.apply, "one", "large")
+        bench.model(model, APPLIED)
+        bench.run(model, "history")
+    one = bench.measure(f"apply_changes, {events} events in 1 batch", [partial(bench.run, "one", "large")])
 
     def in_batches() -> None:
         for number in range(20):
-            bench.apply("twenty", "large", f" where id % 20 = {number}")
+            bench.run("twenty", "large", f" where id % 20 = {number}")
 
-    twenty = bench.measure(f"apply_changes, {events} events in 20 batches", in_batches)
-    naive = bench.measure(f"all history anew by window functions, {2 * events} events", recompute, bench)
+    twenty = bench.measure(f"apply_changes, {events} events in 20 batches", [in_batches])
+    naive = bench.measure(f"all history anew by window functions, {2 * events} events", [partial(recompute, bench)])
     same = bench.spark.sql("select * from bench.one except select * from bench.twenty").isEmpty()
-    print(f"    20 batches / 1 batch: {twenty / one:.2f}; 1 batch / naive: {one / naive:.2f}; same tables: {same}")
+    print(
+        f"    20 batches / 1 batch: {twenty / one:.2f}; 1 batch / naive: {one / naive:.2f} (CPU); same tables: {same}"
+    )
 
 
 def recompute(bench: Bench) -> None:
     bench.spark.sql(
         f"""create or replace table bench.naive using {bench.format} as
-        select id, name, score, amount, seq as __START_AT, lead(seq) over (partition by id order by seq) as __END_AT
-        from (select * from bench.history union all select * from bench.large) where op = 'U'"""
+        select id, name, score, amount, __START_AT, __END_AT
+        from (select *, seq as __START_AT, lead(seq) over (partition by id order by seq) as __END_AT
+              from (select * from bench.history union all select * from bench.large))
+        where op = 'U'"""
     )
+
+
+def warm_up(bench: Bench) -> None:
+    """Each statement a few times, so that the JVM has compiled what is measured."""
+    bench.model("warm_up", APPLIED)
+    bench.model("warm_up_too", INCREMENTAL)
+    for number in range(5):
+        bench.feed("warm", "n", 1000, number + 1)
+        bench.run("warm_up", "warm")
+        bench.run("warm_up_too", "warm")
+        bench.plain_merge("warm_up_too", "warm")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--scale", type=float, default=1.0)
     parser.add_argument("--table-format", default="delta", choices=["delta", "iceberg"])
+    parser.add_argument("--parts", nargs="+", default=["small", "large"], choices=["small", "large"])
+    parser.add_argument("--rows", nargs="+", type=int, default=[100_000, 1_000_000, 10_000_000])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--memory", default="4g")
+    parser.add_argument("--statements", action="store_true", help="print what each statement costs")
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dbt_cdc_bench_"))
     try:
-        bench = Bench(arguments.table_format, folder)
-        bench.feed("warm", "n", 100, 1)
-        bench.apply("warm_up", "warm")
-        small_batches(bench, arguments.scale)
-        large_batches(bench, arguments.scale)
+        bench = Bench(arguments.table_format, folder, arguments.memory)
+        warm_up(bench)
+        if arguments.statements:
+            print_statements()
+        if "small" in arguments.parts:
+            sizes = [int(rows * arguments.scale) for rows in arguments.rows]
+            small_batches(bench, sizes, max(int(10_000 * arguments.scale), 10), arguments.repeats)
+        if "large" in arguments.parts:
+            large_batches(bench, int(1_000_000 * arguments.scale))
         print(json.dumps(bench.results))
         bench.spark.stop()
     finally:

@@ -53,24 +53,27 @@ limit 5
 {%- endmacro -%}
 
 
-{%- macro _apply_compare(plan, beside_ledger=true) -%}
-    {#- The batch beside the ledger: how many events are new, and which contradict another of the same key and sequence. -#}
+{%- macro _apply_compare(plan) -%}
+    {#- The batch beside what the ledger has of its keys, once that is collected: how many events are new, and which
+        contradict another of the same key and sequence. -#}
     {%- set identity = plan.key + ['_dbt_cdc_sequence'] -%}
     {%- set shown = dbt_cdc._quoted_list(identity, 'events') | join(', ') -%}
-    {%- set known = plan.known and beside_ledger -%}
     {%- set query -%}
 with {{ dbt_cdc._apply_event_steps(plan) }},
 
 compared as (
     select
         {{ shown }}, events._dbt_cdc_kind, events._dbt_cdc_hash,
-        {{ "coalesce(bool_or(known._dbt_cdc_hash = events._dbt_cdc_hash), false)" if known else 'false' }} as seen,
-        {{ "coalesce(bool_or(known._dbt_cdc_hash <> events._dbt_cdc_hash), false)" if known else 'false' }} as contradicted
+        {%- if plan.collected %}
+        coalesce(bool_or(known._dbt_cdc_hash = events._dbt_cdc_hash), false) as seen,
+        coalesce(bool_or(known._dbt_cdc_hash <> events._dbt_cdc_hash), false) as contradicted
+        {%- else %}
+        false as seen, false as contradicted
+        {%- endif %}
     from events
-    {%- if known %}
-    left join {{ plan.ledger }} as known
-        on {{ dbt_cdc._apply_same(identity + ['_dbt_cdc_kind'], 'events', 'known') }}
-        {%- if plan.bounds %} and {{ dbt_cdc._apply_range(plan.bounds, 'known') }}{% endif %}
+    {%- if plan.collected %}
+    left join {{ plan.touched }} as known
+        on {{ dbt_cdc._apply_same(identity + ['_dbt_cdc_kind'], 'events', 'known') }} and not known._dbt_cdc_given
     {%- endif %}
     group by {{ shown }}, events._dbt_cdc_kind, events._dbt_cdc_hash
 ),

@@ -18,7 +18,8 @@
     {#- This run's temporary tables, and those of killed runs: there before this one began, and there still. -#}
     {%- set drop = dbt_cdc._for_format('drop_temporary', plan.format) -%}
     {%- set images = [plan.images] if plan.last_version or plan.version else [] -%}
-    {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + images -%}
+    {%- set touched = [plan.touched] if plan.collected is not none else [] -%}
+    {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + images + touched -%}
         {%- do dbt_cdc._apply_run(drop(relation)) -%}
     {%- endfor -%}
     {%- for name in (dbt_cdc._apply_temporary_tables(plan) if leftovers else []) if name in leftovers -%}
@@ -38,9 +39,9 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_add_columns(plan) -%}
+{%- macro _apply_add_columns(plan, relations) -%}
     {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
-    {%- for relation in [plan.ledger, plan.target] if plan.new -%}
+    {%- for relation in relations if plan.new -%}
         {%- set has = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
         {%- set added = [] -%}
         {%- for column in plan.new if column.name | lower not in has -%}

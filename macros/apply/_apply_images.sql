@@ -13,7 +13,7 @@
         {%- endif -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_image_order(plan, named) -%}
-    {%- do dbt_cdc._apply_compare(plan, beside_ledger=false) -%}
+    {%- do dbt_cdc._apply_compare(plan) -%}
     {%- if plan.faults -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.images, dbt_cdc._apply_images_query(plan, named), temporary=true)) -%}
     {%- do plan.update(given='select * from ' ~ plan.images,

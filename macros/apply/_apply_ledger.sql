@@ -26,9 +26,9 @@ recorded as (
         {%- for column in plan.payload %}, {{ dbt_cdc._quote(column.name) }}{% endfor %}
     from events
     {%- if anti_join %}
-    left anti join {{ plan.ledger }} as known
+    left anti join {{ plan.touched }} as known
         on {{ dbt_cdc._apply_same(plan.key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'events', 'known') }}
-        {%- if plan.bounds %} and {{ dbt_cdc._apply_range(plan.bounds, 'known') }}{% endif %}
+            and not known._dbt_cdc_given
     {%- endif %}
 )
 
@@ -61,8 +61,7 @@ union all
 
 {%- macro _apply_batches(ledger, batch='', retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
-          begun          a signature of all batches recorded: it changes when another run records one
-          recorded       whether `batch` is one of them
+          begun          a signature of the batches that other runs than `batch` recorded
           pending        batches that were recorded but never applied, because their run was killed
           truncating     whether one of those has a truncate
           purge_due      whether to look for old tombstones: at most once in a retention, and at most once a day -#}
@@ -81,8 +80,7 @@ with batches as (
 )
 
 select
-    cast(bit_xor(if(begun, xxhash64(batch), 0L)) as string) as begun,
-    coalesce(bool_or(begun and batch = {{ dbt_cdc._literal(batch) }}), false) as recorded,
+    cast(bit_xor(if(begun and batch <> {{ dbt_cdc._literal(batch) }}, xxhash64(batch), 0L)) as string) as begun,
     array_join(array_sort(collect_list(if(pending, batch, null))), ' ') as pending,
     coalesce(bool_or(pending and truncating), false) as truncating,
     coalesce(max(purged_at) <= current_timestamp() - interval {{ retention }}
@@ -90,6 +88,6 @@ select
 from batches
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
-    {%- do return({'begun': row[0], 'recorded': row[1], 'pending': row[2].split(' ') if row[2] else [],
-                   'truncating': row[3], 'purge_due': row[4]}) -%}
+    {%- do return({'begun': row[0], 'pending': row[1].split(' ') if row[1] else [],
+                   'truncating': row[2], 'purge_due': row[3]}) -%}
 {%- endmacro -%}

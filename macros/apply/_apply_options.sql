@@ -38,6 +38,10 @@
         {%- do faults.append("the config 'file_format' must be one of delta, iceberg, got "
                              ~ (config.get('file_format') | tojson)) -%}
     {%- endif -%}
+    {%- if given.get('stored_as_scd_type') == 'bitemporal' or given.get('system_sequence_by') is not none -%}
+        {%- do faults.append("bitemporal tables ('stored_as_scd_type: bitemporal', 'system_sequence_by') are not to be"
+                             ~ " had yet: type 2 keeps one time, that of sequence_by") -%}
+    {%- endif -%}
     {%- for family in ['column_list', 'track_history_column_list', 'ignore_null_updates_column_list'] -%}
         {%- set rival = family.replace('column_list', 'except_column_list') -%}
         {%- if given.get(family) and given.get(rival) -%}

@@ -1,9 +1,11 @@
 {#- The plan: one mapping that says what a run works on. Every later step reads it and nothing else.
-      target, ledger, stage, events, changes   relations: {{ this }}, its bookkeeping, and the run's temporary tables
+      target, ledger                           relations: {{ this }} and its bookkeeping
+      stage, images, touched, changes          and the run's temporary tables
       key, payload, start, end                 the target's columns; payload is a list of
                                                {name, source: the batch's column or none, type, tracked, ignore_null}
       sequence, sequence_type                  SQL over the batch, and the type that it has
-      scd, batch, new, properties              1 or 2, this run's id, columns to add, what the ledger remembers -#}
+      scd, batch, new, properties              1 or 2, this run's id, columns to add, what the ledger remembers
+      collected                                whether `touched` holds what the ledger knows; none: it was not made -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set batch = adapter.get_columns_in_relation(relations.stage) -%}
     {%- set known = dbt_cdc._apply_known(relations, state) -%}
@@ -13,7 +15,7 @@
     {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
                         format=config.get('file_format'), conflict=options.on_conflict,
                         start=options.start_at_column, end=options.end_at_column, new=[],
-                        columns_to_update=none, types=types, names=names | map('lower') | list) -%}
+                        columns_to_update=none, collected=none, types=types, names=names | map('lower') | list) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
                                               + [none]) | first) -%}
@@ -31,6 +33,7 @@
         {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
         {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.ledger)) -%}
+        {%- do faults.extend(dbt_cdc._apply_contract(plan)) -%}
     {%- endif -%}
     {%- do return(plan) -%}
 {%- endmacro -%}

@@ -8,6 +8,7 @@
         'ledger': dbt_cdc._companion(target, 'events'),
         'stage': target.incorporate(path={'identifier': own}),
         'images': target.incorporate(path={'identifier': own ~ '_images'}),
+        'touched': target.incorporate(path={'identifier': own ~ '_touched'}),
         'changes': target.incorporate(path={'identifier': own ~ '_changes'}),
     }) -%}
 {%- endmacro -%}
@@ -39,10 +40,12 @@
     {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.batch, plan.options.tombstone_retention) -%}
     {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due) -%}
     {%- if state.rebuild -%}
+        {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.ledger['dbt_cdc.generation']) -%}
         {%- do dbt_cdc._apply_mark(plan, 'applied', kept.pending) -%}
     {%- elif kept.pending -%}
         {%- do log('dbt_cdc: finishing ' ~ kept.pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
+        {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
         {%- do dbt_cdc._apply_show(plan, kept.pending, kept.truncating) -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -60,6 +63,7 @@
         {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
     {%- endif -%}
     {%- if plan.rows and not plan.faults -%}
+        {%- do dbt_cdc._apply_collect(plan) -%}
         {%- do dbt_cdc._apply_compare(plan) -%}
         {%- do dbt_cdc._apply_delete_guard(plan) -%}
     {%- endif -%}
@@ -76,13 +80,12 @@
     {%- if not plan.rows or not (plan.fresh or plan.version) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': 0, 'updated': 0, 'deleted': 0}, '-- no new events')) -%}
     {%- endif -%}
-    {%- do dbt_cdc._apply_add_columns(plan) -%}
+    {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
     {%- set record -%}
 insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') }})
 {{ dbt_cdc._apply_record_query(plan, anti_join=plan.fresh < plan.events) }}
     {%- endset -%}
     {%- do dbt_cdc._apply_run(record) -%}
-    {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.batch).begun) -%}
     {%- set written = dbt_cdc._apply_show(plan, [plan.batch], plan.fresh_truncates > 0) -%}
     {%- do return(dbt_cdc._apply_report(plan, written.counts, '-- the events, recorded\n' ~ record ~ ';\n\n' ~ written.sql)) -%}
 {%- endmacro -%}

@@ -1,11 +1,14 @@
 {#- {{ this }} as a function of the ledger: for all keys, or for those that some batches touched. -#}
 {%- macro _apply_version_steps(plan, batches=none) -%}
 {%- set key = dbt_cdc._quoted_list(plan.key) | join(', ') -%}
+{#- the run's own batch: all that counts was collected before -#}
+{%- set collected = plan.collected and batches == [plan.batch] -%}
 {%- if batches is not none -%}
 touched as (
     select distinct {{ key }}
-    from {{ plan.ledger }}
-    where _dbt_cdc_kind in ('upsert', 'delete') and _dbt_cdc_batch in ({{ dbt_cdc._apply_literals(batches) }})
+    from {{ plan.touched if collected else plan.ledger }}
+    where _dbt_cdc_kind in ('upsert', 'delete')
+    {%- if not collected %} and _dbt_cdc_batch in ({{ dbt_cdc._apply_literals(batches) }}){% endif %}
 ),
 
 {% endif -%}
@@ -13,13 +16,13 @@ events as (
     select
         recorded.*,
         lag(_dbt_cdc_sequence) over (partition by {{ key }} order by {{ dbt_cdc._apply_precedence() }}) as _dbt_cdc_twin
-    from {{ plan.ledger }} as recorded
-    {%- if batches is not none %}
+    from {{ plan.touched if collected else plan.ledger }} as recorded
+    {%- if batches is not none and not collected %}
     left semi join touched on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched') }}
     {%- endif %}
     where
         _dbt_cdc_kind in ('upsert', 'delete')
-        {%- if plan.bounds %}
+        {%- if plan.bounds and not collected %}
         and {{ dbt_cdc._apply_range(plan.bounds, 'recorded') }}
         {%- endif %}
         {%- if plan.options.apply_as_truncates %}

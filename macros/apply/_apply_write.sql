@@ -17,7 +17,7 @@
         {%- endif -%}
         {%- if not now.settled -%}
             {%- set now.batches = after.pending -%}
-            {%- do plan.update(bounds=none) -%}
+            {%- do plan.update(bounds=none, collected=false if plan.collected else none) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not now.settled -%}
@@ -79,7 +79,6 @@
         {%- do pairs.append(dbt_cdc._literal(name) ~ ' = ' ~ dbt_cdc._literal(value)) -%}
     {%- endfor -%}
     {%- set contract = relation == plan.target and config.get('contract').enforced -%}
-    {%- if contract -%}{%- do get_assert_columns_equivalent(query) -%}{%- endif -%}
     {%- set sql -%}
 create {{ 'or replace ' if plan.replace and not temporary }}table {{ relation }}
 using {{ dbt_cdc._for_format('temporary_format', format)() if temporary else format }}

@@ -83,7 +83,7 @@ def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed
     project: Project, killer: Killer
 ) -> None:
     first = {f"killed_{n}" for n in range(1, 6)}  # a first run writes 5 times
-    later = {f"killed_{n}" for n in range(1, 8)}  # and a later one 7 times
+    later = {f"killed_{n}" for n in range(1, 10)}  # and a later one 9 times
     project.write({f"models/{name}.sql": model([0, 0, 1, 2, 1]) for name in {*later, "control_0"}})
     killer.arm(first)
     project.invoke("run", "--vars", "{run: 0}")
@@ -97,10 +97,10 @@ def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed
     assert killer.seen["control_0"] == len(later)
     killer.arm(set())
     project.dbt("run", "--vars", "{run: 3}")  # another batch comes first; what was recorded is shown with it
-    recorded = {"control_0", *(later - {"killed_1", "killed_2"})}
+    recorded = {"control_0", *(later - {"killed_1", "killed_2", "killed_3"})}
     for name in recorded:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
-    project.dbt("run", "--vars", "{run: 4}", "--select", "killed_1", "killed_2", "killed_5")  # the killed batch again
+    project.dbt("run", "--vars", "{run: 4}", "--select", "killed_1", "killed_2", "killed_3")  # the killed batch again
     for name in sorted({*later, "control_0"}):
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     assert project.tables() == {table for name in {*later, "control_0"} for table in (name, f"{name}__events")}
@@ -129,3 +129,22 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
         "select _dbt_cdc_batch, count_if(_dbt_cdc_kind = 'applied') from {schema}.raced__events "
         "where _dbt_cdc_batch = 'other' group by 1"
     ) == [("other", 1)]
+
+
+def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new_column(project: Project) -> None:
+    header = "{{ config(materialized='apply_changes', unique_key='id', on_schema_change='append_new_columns',"
+    header += " meta={'dbt_cdc': " + repr(OPTIONS) + "}) }}\n"
+    project.write({"models/grown.sql": header + f"select * from {BATCHES[0]} as t(id, v, seq)"})
+    project.dbt("run")
+    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+    recorded = "(4, 1, 'upsert', 11L, 'killed', 'n'), (null, null, 'begun', null, 'killed', null)"
+    project.sql(f"insert into {{schema}}.grown__events ({columns}) values {recorded}")
+    project.write({"models/grown.sql": header + "select 5 as id, 'o' as v, 'new' as more, 1 as seq"})
+    project.dbt("run")
+    assert project.rows("select * from {schema}.grown order by id") == [
+        (1, "a", 10, None, None),
+        (2, "x", 1, None, None),
+        (3, "k", 1, None, None),
+        (4, "n", 1, None, None),
+        (5, "o", 1, None, "new"),
+    ]

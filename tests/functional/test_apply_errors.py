@@ -129,6 +129,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             "models/wrong.sql": model(FIRST, FIRST, wrong).replace("'unique_key': 'id'", ""),
             "models/scd1.sql": model(FIRST, FIRST, scd1),
             "models/scd2.sql": model(FIRST, FIRST, scd2),
+            "models/two_times.sql": model(FIRST, FIRST, {**SCD2, "stored_as_scd_type": "bitemporal"}),
         }
     )
     said = project.error("run", "--vars", "{run: 0}")
@@ -143,6 +144,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
         "option 'track_history_column_list' has a meaning under 'stored_as_scd_type: 2' only",
         "option 'snapshot_version' has a meaning under 'source_kind: snapshot' only",
         "option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only",
+        "bitemporal tables ('stored_as_scd_type: bitemporal', 'system_sequence_by') are not to be had yet",
     ]:
         assert sentence in said, said
     assert project.tables() == set()

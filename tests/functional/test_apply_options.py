@@ -175,3 +175,63 @@ def test_options_that_shape_the_rows(project: Project) -> None:
         (1, "b", 5, 10),
         (1, "a", 10, None),
     ]
+
+
+def test_options_that_meet_each_other(project: Project) -> None:
+    cols = {**FEED, "columns_to_update": "cols", "apply_as_truncates": "op = 'T'"}
+    cols["except_column_list"] = ["op", "seq", "cols"]
+    together = [
+        [
+            "(1, 'a', 1, 'U', 3, null)",
+            "(2, 'x', 9, 'U', 1, null)",
+            "(null, null, null, 'T', 2, null)",
+            "(1, null, null, 'U', 4, array('v', 'n'))",
+        ],
+        ["(1, 'b', 7, 'U', 5, array('v'))", "(2, 'late', 8, 'U', 2, null)", "(3, 'z', 3, 'U', 3, array('n'))"],
+    ]
+    images = [["(1, 'a', 1, 'x', 1)", "(2, 'b', 1, 'x', 1)"], ["(1, 'a', 2, 'y', 2)", "(3, 'c', 1, 'y', 2)"]]
+    text = "'it\\'s \\\\ \"q\" `b`'"
+    key = "1.50, date'2024-01-01', timestamp'2024-01-01 00:00:00.000001', double('NaN'), true, X'00FF', {}"
+    key_columns = ["price", "day", "at", "ratio", "flag", "bytes", "text"]
+    keys = [
+        [f"({key.format(text)}, 'a', 'U', 2)", f"({key.format(repr(''))}, 'b', 'U', 2)"],
+        [f"({key.format(text)}, 'x', 'U', 1)", f"({key.format(repr(''))}, null, 'D', 3)"],
+    ]
+    project.write(
+        {
+            "models/together1.sql": model(
+                "id, v, n, op, seq, cols", together, ignore_null_updates_column_list=["v"], **cols
+            ),
+            "models/image2.sql": model(
+                "id, v, n, part, ver",
+                images,
+                config="partition_by='part',",
+                sequence_by="ver",
+                source_kind="snapshot",
+                stored_as_scd_type=2,
+                track_history_column_list=["v"],
+                max_delete_fraction=0.5,
+                except_column_list=["ver"],
+            ),
+            "models/keys2.sql": model(
+                ", ".join([*key_columns, "v", "op", "seq"]), keys, unique_key=key_columns, **SCD2
+            ),
+        }
+    )  # fmt: skip
+    for run in (0, 1):
+        project.dbt("run", "--vars", f"{{run: {run}}}")
+    assert project.rows("select * from {schema}.together1 order by 1") == [(1, "b", None), (3, None, 3)]
+    assert project.rows("select * from {schema}.image2 order by 1") == [
+        (1, "a", 2, "y", 1, None),
+        (2, "b", 1, "x", 1, 2),
+        (3, "c", 1, "y", 2, None),
+    ]
+    assert project.rows("select text, v, __START_AT, __END_AT from {schema}.keys2 order by 1, 3") == [
+        ("", "b", 2, 3),
+        ('it\'s \\ "q" `b`', "x", 1, 2),
+        ('it\'s \\ "q" `b`', "a", 2, None),
+    ]
+    moment = dt.datetime(2024, 1, 1, 0, 0, 0, 1)
+    assert project.rows("select distinct price, day, at, isnan(ratio), flag, bytes from {schema}.keys2") == [
+        (Decimal("1.50"), dt.date(2024, 1, 1), moment, True, True, bytearray(b"\x00\xff"))
+    ]

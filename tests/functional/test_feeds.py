@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import Row
 
 from tests.support.project import Project
+from tests.support.snapshots import SOURCES, supply
 
 COLUMNS = {
     "id": "int",
@@ -408,6 +409,55 @@ def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project)
     project.dbt("run")
     assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "changed", SEEN)]
     project.sql("drop table {schema}.raw")
-    store(project, "raw", texts([envelope("t", 45)]), "value string")
-    project.dbt("run")
-    assert project.rows(kept) == [(3, "Cid", "changed", SEEN)]
+    late = envelope("c", 44, after=row(4, "Dan", "older than the truncate, but later here"))
+    for arrived in ([envelope("t", 45)], [late, envelope("c", 46, after=row(5, "Eve", "after the truncate"))]):
+        store(project, "raw", texts(arrived), "value string")
+        project.dbt("run")
+        project.sql("drop table {schema}.raw")
+    assert project.rows(kept) == [(3, "Cid", "changed", SEEN), (5, "Eve", "after the truncate", SEEN)]
+
+
+def test_a_snapshot_is_rebuilt_from_its_history_as_documented(project: Project) -> None:
+    project.write(
+        {
+            "models/sources.yml": SOURCES,
+            "snapshots/s.yml": """
+                snapshots:
+                  - name: things_snapshot
+                    relation: source('raw', 'things')
+                    config: {unique_key: id, strategy: check, check_cols: [status], hard_deletes: invalidate,
+                             meta: {dbt_cdc: {operational_metadata: true}}}
+            """,
+            "models/rebuilt.sql": """
+                {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
+                    'sequence_by': 'moment', 'stored_as_scd_type': 2, 'apply_as_deletes': 'ended',
+                    'column_list': ['status']}}) }}
+                select id, status, dbt_valid_from as moment, false as ended from {{ ref('things_snapshot') }}
+                union all
+                select ended.id, ended.status, ended.dbt_valid_to, true
+                from {{ ref('things_snapshot') }} as ended
+                left anti join {{ ref('things_snapshot') }} as next
+                    on ended.id = next.id and ended.dbt_valid_to = next.dbt_valid_from
+                where ended.dbt_valid_to is not null
+            """,
+        }
+    )
+    history = "select id, status, dbt_valid_from, dbt_valid_to from {schema}.things_snapshot order by id, 3"
+    for rows in (
+        "(1, 'new'), (2, 'new'), (3, 'new')",
+        "(1, 'open'), (3, 'new')",
+        "(1, 'shut'), (2, 'new'), (3, 'new')",
+    ):
+        supply(project, rows)
+        project.dbt("build")
+        assert project.rows("select * from {schema}.rebuilt order by id, 3") == project.rows(history)
+    assert [row[:2] for row in project.rows(history)] == [
+        (1, "new"),
+        (1, "open"),
+        (1, "shut"),
+        (2, "new"),
+        (2, "new"),
+        (3, "new"),
+    ]
+    ends = [row[3] is None for row in project.rows(history)]
+    assert ends == [False, False, True, False, True, True]

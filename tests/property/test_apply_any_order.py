@@ -3,7 +3,7 @@
 Hypothesis draws event sets; all of them go into one feed, each twice: sorted in the first run, and shuffled over three
 runs. Every model then reads that feed, and an oracle in plain Python says what each table must hold.
 
-    DBT_CDC_EVENT_SETS=3000 pytest tests/property/test_apply_any_order.py      (default 150; sets are new on each such run)
+    DBT_CDC_EVENT_SETS=3000 pytest tests/property/test_apply_any_order.py      (default 300; sets are new on each such run)
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.property.scd_oracle import Event, Rules, scd1, scd2
 from tests.support.project import Project
 
-SETS = int(os.environ.get("DBT_CDC_EVENT_SETS", "150"))
+SETS = int(os.environ.get("DBT_CDC_EVENT_SETS", "300"))
 WIDTH = 3
 RUNS = 3
 

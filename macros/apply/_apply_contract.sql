@@ -1,0 +1,29 @@
+{#- A contract describes the columns of {{ this }}. It is checked on every run, before anything is written. -#}
+{%- macro _apply_contract(plan) -%}
+    {%- if not config.get('contract').enforced -%}{%- do return([]) -%}{%- endif -%}
+    {%- set given, faults = dbt_cdc._apply_target_types(plan), [] -%}
+    {%- for row in run_query('describe query ' ~ get_empty_schema_sql(model['columns'])) -%}
+        {%- set type = given.pop(row[0] | lower, none) -%}
+        {%- if type is none -%}
+            {%- do faults.append("the contract has the column " ~ row[0] ~ ", the table would not") -%}
+        {%- elif type != row[1] -%}
+            {%- do faults.append("the contract says that " ~ row[0] ~ " is " ~ row[1] ~ ", it is " ~ type) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name, type in given.items() -%}
+        {%- do faults.append("the table would have the column " ~ name ~ " (" ~ type ~ "), the contract does not") -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_target_types(plan) -%}
+    {#- Lower-case names of the target's columns and their types. -#}
+    {%- set types = {} -%}
+    {%- for name in plan.key -%}{%- do types.update({name | lower: plan.types[name]}) -%}{%- endfor -%}
+    {%- for column in plan.payload -%}{%- do types.update({column.name | lower: column.type}) -%}{%- endfor -%}
+    {%- for name in ([plan.start, plan.end] if plan.scd == 2 else []) -%}
+        {%- do types.update({name | lower: plan.sequence_type}) -%}
+    {%- endfor -%}
+    {%- do return(types) -%}
+{%- endmacro -%}

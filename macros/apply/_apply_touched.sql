@@ -1,0 +1,63 @@
+{#- What a run works on: the batch's events, and beside them what the ledger has of their keys. The ledger is read once;
+    every later step reads this table. -#}
+{%- macro _apply_collect(plan) -%}
+    {%- if plan.known -%}
+        {%- set query = dbt_cdc._apply_touched_query(plan) -%}
+        {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.touched, query, temporary=true)) -%}
+        {%- do plan.update(collected=true) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_touched_query(plan) -%}
+{%- set columns = dbt_cdc._apply_event_columns(plan) -%}
+{%- set new = plan.new | map(attribute='name') | list -%}
+with {{ dbt_cdc._apply_batch_events(plan) }},
+
+touched as (
+    select distinct {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}
+    from given
+    where _dbt_cdc_kind <> 'truncate'
+)
+
+select {{ dbt_cdc._quoted_list(columns) | join(', ') }}, true as _dbt_cdc_given
+from events
+union all
+select
+{%- for name in columns %}
+    {{ 'null' if name in new else 'recorded.' ~ dbt_cdc._quote(name) }},
+{%- endfor %}
+    false
+from {{ plan.ledger }} as recorded
+left semi join touched on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched') }}
+where
+    recorded._dbt_cdc_kind in ('upsert', 'delete')
+    {%- if plan.bounds %}
+    and {{ dbt_cdc._apply_range(plan.bounds, 'recorded') }}
+    {%- endif %}
+{%- if plan.truncates %}
+union all
+select
+{%- for name in columns %}
+    {{ 'null' if name in new else dbt_cdc._quote(name) }},
+{%- endfor %}
+    false
+from {{ plan.ledger }}
+where _dbt_cdc_kind = 'truncate'
+{%- endif %}
+{%- endmacro -%}
+
+
+{%- macro _apply_event_columns(plan) -%}
+    {%- do return(plan.key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash', '_dbt_cdc_columns']
+                  + (plan.payload | map(attribute='name') | list)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_collected_events(plan) -%}
+events as (
+    select {{ dbt_cdc._quoted_list(dbt_cdc._apply_event_columns(plan)) | join(', ') }}
+    from {{ plan.touched }}
+    where _dbt_cdc_given
+)
+{%- endmacro -%}

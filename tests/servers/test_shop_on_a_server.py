@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,33 @@ from tests.servers.spark_server import Server
 from tests.support.spark import ROOT
 
 NOT_COPIED = shutil.ignore_patterns("profiles.yml", "dbt_packages", "target", "logs", "warehouse")
+
+#: Readers of changes, in both languages, beside what the shop has
+READERS = {
+    "models/readers/order_sizes.py": """
+        import dbt_cdc
+
+
+        def model(dbt, spark):
+            dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="order_id")
+            dbt.ref("orders")
+            return dbt_cdc.ref_changes(dbt, spark, "orders").select("order_id", "quantity")
+    """,
+    "models/readers/net_in_python.py": """
+        import dbt_cdc
+
+
+        def model(dbt, spark):
+            dbt.ref("employees")
+            changes = dbt_cdc.table_changes(dbt, spark, "employees", begin="earliest", format="net", unique_key="id")
+            return changes.selectExpr("op", "before.name as was", "after.name as became")
+    """,
+    "models/readers/net_in_sql.sql": """
+        select op, before.name as was, after.name as became
+        from {{ dbt_cdc.table_changes(ref('employees'), begin='earliest', format='net') }}
+    """,
+}
+NET = [["i", "None", name] for name in ("Alex", "Chris", "Gary", "Jessica", "Mikhail")]
 
 QUERIES = {
     "select operation, count(*) from {schema}.accounts group by all order by 1": [
@@ -27,6 +55,20 @@ QUERIES = {
     ],
     "select op, count(*) from {schema}.employees__changes group by all": [["i", "5"]],
     "select count(*), count(distinct order_id) from {schema}.order_points": [["250", "250"]],
+    "select count(*), count(distinct order_id) from {schema}.order_sizes": [["250", "250"]],
+    "select * from {schema}.net_in_sql order by became": NET,
+    "select * from {schema}.net_in_python order by became": NET,
+    "select id, status, cast(weight as string) from {schema}.shipments order by id": [
+        ["2", "shipped", "7.30"],
+        ["3", "packed", "12.50"],
+    ],
+    "select id, city, __END_AT is null from {schema}.parcels order by id, __START_AT": [
+        ["1", "Rome", "False"],
+        ["1", "Paris", "True"],
+        ["2", "Oslo", "False"],
+        ["3", "Lima", "False"],
+        ["3", "Quito", "True"],
+    ],
     "select count(*) from {schema}.customer_history where update_process_id is null": [["1010"]],
     "select count(*), count(distinct update_process_id) from {schema}.customer_history"
     " where update_process_id is not null": [["80", "1"]],
@@ -41,7 +83,10 @@ def two_days(folder: Path, output: dict[str, Any], file_format: str, remote: str
     (shop / "dbt_packages").mkdir()
     (shop / "dbt_packages/dbt_cdc").symlink_to(ROOT)
     (shop / "packages.yml").write_text(yaml.safe_dump({"packages": [{"local": str(ROOT)}]}))
-    build = ["build", "--exclude", "tag:feeds", "--vars"]
+    for path, text in READERS.items():
+        (shop / path).parent.mkdir(exist_ok=True)
+        (shop / path).write_text(textwrap.dedent(text).lstrip())
+    build = ["build", "--vars"]
     queries = [query.replace("{schema}", output["schema"]) for query in QUERIES]
     told = run(
         shop,

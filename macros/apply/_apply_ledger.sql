@@ -66,26 +66,21 @@ union all
           truncating     whether one of those has a truncate
           purge_due      whether to look for old tombstones: at most once in a retention, and at most once a day -#}
     {%- set retention = retention.replace('interval ', '') -%}
+    {%- set batches_of = {} -%}
+    {%- for kind in ['begun', 'applied', 'truncate'] -%}
+        {%- do batches_of.update({kind: "collect_set(if(_dbt_cdc_kind = '" ~ kind ~ "', _dbt_cdc_batch, null))"}) -%}
+    {%- endfor -%}
+    {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null))" -%}
     {%- set query -%}
-with batches as (
-    select
-        _dbt_cdc_batch as batch,
-        count_if(_dbt_cdc_kind = 'begun') > 0 as begun,
-        count_if(_dbt_cdc_kind = 'begun') > 0 and count_if(_dbt_cdc_kind = 'applied') = 0 as pending,
-        count_if(_dbt_cdc_kind = 'truncate') > 0 as truncating,
-        max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null)) as purged_at
-    from {{ ledger }}
-    where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
-    group by _dbt_cdc_batch
-)
-
 select
-    cast(bit_xor(if(begun and batch <> {{ dbt_cdc._literal(batch) }}, xxhash64(batch), 0L)) as string) as begun,
-    array_join(array_sort(collect_list(if(pending, batch, null))), ' ') as pending,
-    coalesce(bool_or(pending and truncating), false) as truncating,
-    coalesce(max(purged_at) <= current_timestamp() - interval {{ retention }}
-             and max(purged_at) <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due
-from batches
+    cast(bit_xor(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> {{ dbt_cdc._literal(batch) }}, xxhash64(_dbt_cdc_batch), 0L)) as string)
+        as begun,
+    array_join(array_sort(array_except({{ batches_of.begun }}, {{ batches_of.applied }})), ' ') as pending,
+    arrays_overlap({{ batches_of.truncate }}, array_except({{ batches_of.begun }}, {{ batches_of.applied }})) as truncating,
+    coalesce({{ purged_at }} <= current_timestamp() - interval {{ retention }}
+             and {{ purged_at }} <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due
+from {{ ledger }}
+where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
     {%- do return({'begun': row[0], 'pending': row[1].split(' ') if row[1] else [],

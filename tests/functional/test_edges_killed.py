@@ -42,10 +42,8 @@ def test_a_killed_process_loses_and_doubles_nothing(
     if table_format != "delta":
         pytest.skip("what is killed here is dbt's process; one format shows it")
     monkeypatch.setenv("DBT_CDC_WAREHOUSE", str(tmp_path / "warehouse"))
-    profile, metastore = profile_target(table_format), "spark.hadoop.javax.jdo.option.ConnectionURL"
-    settings = embedded.test_settings(table_format, tmp_path / "warehouse")
-    settings[metastore] = profile["server_side_parameters"][metastore]  # in a file, to outlive the process
-    output = {**profile, "server_side_parameters": settings, "threads": 3}
+    settings = embedded.test_settings(table_format, tmp_path / "warehouse", catalog="hive")
+    output = {**profile_target(table_format), "server_side_parameters": settings, "threads": 3}
     target = {"file_format": table_format, "output": output}
     project = Project(tmp_path / "project", None, "killed", target)
     readers = ["before", "between", "after"]

@@ -108,7 +108,7 @@ def test_it_runs_in_an_embedded_session(tmp_path: Path, table_format: str) -> No
     output = {
         **CONNECT,
         "schema": "here",
-        "server_side_parameters": embedded.test_settings(table_format, tmp_path / "w"),
+        "server_side_parameters": embedded.test_settings(table_format, tmp_path / "w", catalog="hive"),
     }
     built_twice(make_project(tmp_path, output, table_format), "here")
 

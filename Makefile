@@ -39,12 +39,15 @@ lint: setup ## ruff, mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Two workers, each with a Spark of its own; a file's tests stay together
-test-delta: setup ## unit, functional, property and integration tests, and dbt's own snapshot tests, on Delta
-	$(PYTEST) tests --ignore tests/servers --ignore tests/hudi -n 2 --dist loadfile --table-format delta
+# Two workers, each with a Spark of its own; a file's tests stay together, long files come first
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-test-iceberg: setup ## functional, property and integration tests on Iceberg
-	$(PYTEST) tests/functional tests/property tests/integration -n 2 --dist loadfile --table-format iceberg
+test-delta: setup ## unit, functional, property and integration tests, and dbt's own snapshot tests, on Delta
+	$(PYTEST) tests/property tests/integration tests/dbt_adapter tests/functional tests/unit $(WORKERS) \
+	  --table-format delta
+
+test-iceberg: setup ## functional, property and integration tests on Iceberg (all of them: OPTIONS=--every-test)
+	$(PYTEST) tests/property tests/integration tests/functional $(WORKERS) --table-format iceberg $(OPTIONS)
 
 # Not part of `make test` yet: not yet seen green as a whole
 test-servers: setup ## one server that speaks thrift and Spark Connect

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,17 +25,36 @@ _numbers = itertools.count(1)
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--table-format", default="delta", help="delta or iceberg: the format of this run's tables")
     parser.addoption("--unproven", action="store_true", help="also run what tests/unproven.txt lists")
+    parser.addoption("--every-test", action="store_true", help="on Iceberg, also run what is marked one_format")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "one_format: what it shows does not depend on the format; `make test` asks Delta"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what tests/unproven.txt lists for this format, unless asked for."""
-    if config.getoption("--unproven"):
-        return
-    lines = [line.split() for line in UNPROVEN.read_text().splitlines() if line and not line.startswith("#")]
-    prefixes = tuple(node for formats, node in lines if formats in ("*", config.getoption("--table-format")))
-    left_out = [item for item in items if prefixes and item.nodeid.startswith(prefixes)]
+    """Leave out what tests/unproven.txt lists for this format, and what Delta has shown, unless asked for."""
+    table_format = config.getoption("--table-format")
+    prefixes: tuple[str, ...] = ()
+    if not config.getoption("--unproven"):
+        lines = [line.split() for line in UNPROVEN.read_text().splitlines() if line and not line.startswith("#")]
+        prefixes = tuple(node for formats, node in lines if formats in ("*", table_format))
+    elsewhere = table_format != "delta" and not config.getoption("--every-test")
+    left_out = [
+        item
+        for item in items
+        if (prefixes and item.nodeid.startswith(prefixes)) or (elsewhere and item.get_closest_marker("one_format"))
+    ]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Show a failure when it happens: a run that is cut off later has told it."""
+    if report.failed and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\n{report.nodeid} ({report.when}, {report.duration:.0f} s)\n{report.longreprtext}", file=sys.__stderr__)
 
 
 @pytest.fixture(scope="session")

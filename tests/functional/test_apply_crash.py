@@ -79,6 +79,7 @@ def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
     return killer
 
 
+@pytest.mark.one_format
 def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed(
     project: Project, killer: Killer
 ) -> None:

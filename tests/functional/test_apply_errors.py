@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.support.project import Project
+
+pytestmark = pytest.mark.one_format
 
 GOOD = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
 SCD2 = {**GOOD, "stored_as_scd_type": 2}

@@ -10,6 +10,8 @@ from dbt.adapters.spark import session
 
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format
+
 OPTIONS = {
     "sequence_by": "seq",
     "stored_as_scd_type": 2,

@@ -6,6 +6,8 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import pytest
+
 from tests.support.project import Project
 
 FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
@@ -42,6 +44,7 @@ SEQUENCES = {
 }
 
 
+@pytest.mark.one_format
 def test_every_type_of_sequence_orders_events(project: Project) -> None:
     for name, (literal, _, _) in SEQUENCES.items():
         one, two, three = (literal.format(i) for i in (1, 2, 3))
@@ -177,6 +180,7 @@ def test_options_that_shape_the_rows(project: Project) -> None:
     ]
 
 
+@pytest.mark.one_format
 def test_options_that_meet_each_other(project: Project) -> None:
     cols = {**FEED, "columns_to_update": "cols", "apply_as_truncates": "op = 'T'"}
     cols["except_column_list"] = ["op", "seq", "cols"]

@@ -15,6 +15,8 @@ import pytest
 
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format
+
 MODEL = """
     {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
         'sequence_by': 'seq', 'stored_as_scd_type': 2, 'apply_as_deletes': 'v is null', 'except_column_list': ['seq']}}) }}

@@ -6,6 +6,8 @@ import re
 from datetime import datetime
 from typing import Any
 
+import pytest
+
 from tests.support.project import Project
 
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}"
@@ -185,6 +187,7 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
     assert ids("plain") == dict.fromkeys([1, 2, 3, 4, 5], 7)
 
 
+@pytest.mark.one_format
 def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_written(project: Project) -> None:
     new = "select * from {{ dbt_cdc.ref_changes('orders') }}"
     bad = "{{ config(materialized='incremental', incremental_strategy='%s', %s) }} select * from {{ %s }}"

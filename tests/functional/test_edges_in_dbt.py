@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 
+import pytest
+
 from tests.support.project import Project
+
+pytestmark = pytest.mark.one_format
 
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }}\n"
 

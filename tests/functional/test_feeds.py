@@ -9,10 +9,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import Row
 
 from tests.support.project import Project
 from tests.support.snapshots import SOURCES, supply
+
+pytestmark = pytest.mark.one_format
 
 COLUMNS = {
     "id": "int",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dbt_cdc.hashing import hash_expression
 from tests.support.project import Project
+
+pytestmark = pytest.mark.one_format
 
 SOURCE = """
     {{ config(materialized='table') }}

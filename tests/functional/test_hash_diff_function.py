@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 import dbt_cdc
 
+pytestmark = pytest.mark.one_format
+
 NEW, OLD = datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)
 
 

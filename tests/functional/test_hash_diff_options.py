@@ -141,6 +141,7 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     assert project.rows("select count(*) from {schema}.people__history") == [(1,)]
 
 
+@pytest.mark.one_format
 def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
     prepare(
         project,
@@ -207,6 +208,7 @@ RECORD_GRANTS = """
 """
 
 
+@pytest.mark.one_format
 def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(project: Project) -> None:
     landing, elsewhere = project.folder / "landing", project.folder / "elsewhere"
     project.sql(

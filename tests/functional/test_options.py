@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.support.project import Project
+
+pytestmark = pytest.mark.one_format
 
 SPEC = """
     {% macro spec() %}{% do return({

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.project import Project
+
+pytestmark = pytest.mark.one_format
 
 MODELS = {
     "models/orders.sql": "{{ config(materialized='table') }} select id, id * 2 as amount from range(3)",

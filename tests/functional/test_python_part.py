@@ -8,6 +8,8 @@ from dbt.adapters.spark.impl import SparkAdapter
 import dbt_cdc
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format
+
 MODELS = {
     "models/a.sql": "{{ config(materialized='table') }} select 1 as id",
     "models/b.py": """

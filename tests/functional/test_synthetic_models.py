@@ -17,6 +17,8 @@ from dbt_cdc.synthetic.__main__ import main
 from tests.support.project import Project
 from tests.support.spark import ROOT
 
+pytestmark = pytest.mark.one_format
+
 SIZES: dict[str, Any] = {
     "no_init_recs": 20,
     "no_incr_recs": 25,

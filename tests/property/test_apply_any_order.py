@@ -13,11 +13,14 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.property.scd_oracle import Event, Rules, scd1, scd2
 from tests.support.project import Project
+
+pytestmark = pytest.mark.one_format
 
 SETS = int(os.environ.get("DBT_CDC_EVENT_SETS", "300"))
 WIDTH = 3

@@ -7,11 +7,14 @@ import struct
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from dbt_cdc.hashing import pre_image
+
+pytestmark = pytest.mark.one_format
 
 SCHEMA = (
     "a string, b string, c binary, d array<string>, e struct<x: string, y: int>, f decimal(10, 2), g date, h double,"

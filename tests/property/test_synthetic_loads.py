@@ -6,11 +6,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from dbt_cdc import synthetic
+
+pytestmark = pytest.mark.one_format
 
 COLUMNS = synthetic.Columns(types=("double", "boolean", "string"), null_share=0.5, skew=1.5)
 

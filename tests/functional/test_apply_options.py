@@ -10,6 +10,8 @@ import pytest
 
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format
+
 FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
 SCD2 = {**FEED, "stored_as_scd_type": 2}
 
@@ -44,7 +46,6 @@ SEQUENCES = {
 }
 
 
-@pytest.mark.one_format
 def test_every_type_of_sequence_orders_events(project: Project) -> None:
     for name, (literal, _, _) in SEQUENCES.items():
         one, two, three = (literal.format(i) for i in (1, 2, 3))
@@ -180,7 +181,6 @@ def test_options_that_shape_the_rows(project: Project) -> None:
     ]
 
 
-@pytest.mark.one_format
 def test_options_that_meet_each_other(project: Project) -> None:
     cols = {**FEED, "columns_to_update": "cols", "apply_as_truncates": "op = 'T'"}
     cols["except_column_list"] = ["op", "seq", "cols"]

@@ -41,6 +41,8 @@ def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory"
         **profile_target(table_format)["server_side_parameters"],
         **(QUICK_WRITES if table_format == "hudi" else {}),
         "spark.sql.catalogImplementation": catalog,
+        # half of the jobs; on Delta, plans are adaptive as they are by default
+        "spark.sql.adaptive.enabled": str(table_format == "delta").lower(),
         # plans are drawn for a UI that nobody looks at
         "spark.sql.ui.explainMode": "simple",
         "spark.driver.extraJavaOptions": (

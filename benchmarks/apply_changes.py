@@ -31,7 +31,7 @@ from dbt.adapters.spark import session
 from pyspark.sql import SparkSession
 
 from tests.support.project import Project
-from tests.support.spark import profile_target, start_session, test_settings
+from tests.support.spark import profile_target, start_session, target_settings
 
 OPTIONS = {
     "sequence_by": "seq",
@@ -56,8 +56,7 @@ INCREMENTAL = """
 class Bench:
     def __init__(self, table_format: str, folder: Path, memory: str) -> None:
         os.environ["DBT_CDC_DRIVER_MEMORY"] = memory
-        settings = test_settings(table_format, folder / "warehouse") | {
-            "spark.driver.extraJavaOptions": "-Dderby.stream.error.file=/dev/null",
+        settings = target_settings(table_format, folder / "warehouse") | {
             "spark.sql.shuffle.partitions": "16",
         }
         self.spark: SparkSession = start_session(settings)

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 from tests.support.project import Project
-from tests.support.spark import profile_target, start_session, test_settings
+from tests.support.spark import profile_target, start_session, target_settings
 
 CONFIG = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }} "
 SOURCES = {
@@ -114,9 +114,7 @@ def main() -> None:
     parser.add_argument("--log", help="keep dbt's log here")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        settings = test_settings(chosen.format, Path(folder) / "warehouse")
-        # long-lived as a real one is: let the JVM compile in full
-        settings["spark.driver.extraJavaOptions"] = "-Dderby.stream.error.file=/dev/null"
+        settings = target_settings(chosen.format, Path(folder) / "warehouse")
         spark = start_session(settings)
         spark.sql("create schema if not exists bench")
         output = {**profile_target(chosen.format), "server_side_parameters": settings}

@@ -59,11 +59,10 @@ def run_side(side: str, arguments: argparse.Namespace) -> list[dict[str, float]]
 
 def measure(arguments: argparse.Namespace) -> list[dict[str, float]]:
     from tests.support.project import Project
-    from tests.support.spark import profile_target, start_session, test_settings
+    from tests.support.spark import profile_target, start_session, target_settings
 
     with tempfile.TemporaryDirectory(prefix="dbt_cdc_benchmark_") as folder:
-        settings = test_settings(arguments.format, Path(folder) / "warehouse")
-        settings["spark.driver.extraJavaOptions"] = "-Dderby.stream.error.file=/dev/null"
+        settings = target_settings(arguments.format, Path(folder) / "warehouse")
         spark = start_session(settings)
         spark.sql("create schema if not exists bench")
         output = {**profile_target(arguments.format), "server_side_parameters": settings}

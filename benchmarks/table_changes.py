@@ -17,7 +17,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from tests.support.project import Project
-from tests.support.spark import profile_target, start_session, test_settings
+from tests.support.spark import profile_target, start_session, target_settings
 
 MODES = ("key_op", "data_before", "data_before_after")
 
@@ -166,7 +166,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        settings = test_settings(given.table_format, folder / "warehouse")
+        settings = target_settings(given.table_format, folder / "warehouse")
         spark = start_session(settings)
         spark.sql("create schema if not exists bench")
         output = {**profile_target(given.table_format), "server_side_parameters": settings}

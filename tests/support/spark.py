@@ -31,16 +31,20 @@ def profile_target(table_format: str) -> dict[str, Any]:
     return dict(yaml.safe_load(text)["dbt_cdc"]["outputs"][table_format])
 
 
+def target_settings(table_format: str, warehouse: Path, catalog: str = "in-memory") -> dict[str, str]:
+    """The target's own settings, on a warehouse of the caller's, with a catalog that lives as long as the process."""
+    os.environ["DBT_CDC_WAREHOUSE"] = str(warehouse)
+    return {**profile_target(table_format)["server_side_parameters"], "spark.sql.catalogImplementation": catalog}
+
+
 def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory") -> dict[str, str]:
     """The target's own settings with what makes small tests quick and leaves nothing behind.
 
     `catalog`: Hive's metastore takes a third of a small test's time; tests whose tables outlive a process say "hive".
     """
-    os.environ["DBT_CDC_WAREHOUSE"] = str(warehouse)
     return {
-        **profile_target(table_format)["server_side_parameters"],
+        **target_settings(table_format, warehouse, catalog),
         **(QUICK_WRITES if table_format == "hudi" else {}),
-        "spark.sql.catalogImplementation": catalog,
         # half of the jobs; on Delta, plans are adaptive as they are by default
         "spark.sql.adaptive.enabled": str(table_format == "delta").lower(),
         # plans are drawn for a UI that nobody looks at

@@ -45,13 +45,14 @@ def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory"
     return {
         **target_settings(table_format, warehouse, catalog),
         **(QUICK_WRITES if table_format == "hudi" else {}),
+        "spark.driver.memory": "3g",
         # half of the jobs; on Delta, plans are adaptive as they are by default
         "spark.sql.adaptive.enabled": str(table_format == "delta").lower(),
         # plans are drawn for a UI that nobody looks at
         "spark.sql.ui.explainMode": "simple",
         "spark.driver.extraJavaOptions": (
             # one compiler alone gets 48 MB for its code, which Spark fills within a minute: it would go on interpreted
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn700m"
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn1g"
             " -Dderby.stream.error.file=/dev/null"
         ),
     }

@@ -11,6 +11,8 @@ from dbt.adapters.spark import session
 
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format
+
 OPTIONS = {
     "sequence_by": "seq",
     "stored_as_scd_type": 2,
@@ -79,7 +81,6 @@ def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
     return killer
 
 
-@pytest.mark.one_format
 def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed(
     project: Project, killer: Killer
 ) -> None:

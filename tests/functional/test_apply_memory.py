@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format
+
 FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
 IMAGES = {"sequence_by": "ver", "source_kind": "snapshot", "except_column_list": ["ver"]}
 
@@ -66,7 +68,6 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
     assert "unknown apply_changes model 'kept3', did you mean 'kept" in project.log()
 
 
-@pytest.mark.one_format
 def test_images_become_versions_and_missing_keys_deletes(project: Project) -> None:
     runs = [
         "(1, 'a', 1), (2, 'b', 1), (1, 'a', 2), (3, 'c', 2)",

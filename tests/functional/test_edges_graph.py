@@ -15,6 +15,8 @@ from dbt_common import invocation
 
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format
+
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }}\n"
 RUN = "{{ var('run') }} as run"
 STAMP = "timestamp '2024-01-%02d'"

@@ -11,6 +11,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from tests.support.hash_diff import PROPERTIES, Model
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format
+
 MODEL = """
 def model(dbt, spark):
     dbt.config(materialized="hash_diff")
@@ -141,7 +143,6 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     assert project.rows("select count(*) from {schema}.people__history") == [(1,)]
 
 
-@pytest.mark.one_format
 def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
     prepare(
         project,
@@ -208,7 +209,6 @@ RECORD_GRANTS = """
 """
 
 
-@pytest.mark.one_format
 def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(project: Project) -> None:
     landing, elsewhere = project.folder / "landing", project.folder / "elsewhere"
     project.sql(

@@ -14,8 +14,11 @@ from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: What Hudi does beside a write and no test asks for: half of the time of a small one.
-QUICK_WRITES = {
+#: Hudi looks for Hive's metastore when it writes: it has one in memory. The rest is what it does beside a write and no
+#: test asks for: half of the time of a small one.
+HUDI = {
+    "spark.sql.catalogImplementation": "hive",
+    "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:tests;create=true",
     "hoodie.datasource.meta.sync.enable": "false",
     "hoodie.datasource.hive_sync.enable": "false",
     "hoodie.embed.timeline.server": "false",
@@ -44,7 +47,7 @@ def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory"
     """
     return {
         **target_settings(table_format, warehouse, catalog),
-        **(QUICK_WRITES if table_format == "hudi" else {}),
+        **(HUDI if table_format == "hudi" else {}),
         "spark.driver.memory": "3g",
         # half of the jobs; on Delta, plans are adaptive as they are by default
         "spark.sql.adaptive.enabled": str(table_format == "delta").lower(),

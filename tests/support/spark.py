@@ -48,7 +48,7 @@ def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory"
     return {
         **target_settings(table_format, warehouse, catalog),
         **(HUDI if table_format == "hudi" else {}),
-        "spark.driver.memory": "3g",
+        "spark.driver.memory": "4g",
         # half of the jobs; on Delta, plans are adaptive as they are by default
         "spark.sql.adaptive.enabled": str(table_format == "delta").lower(),
         # plans are drawn for a UI that nobody looks at

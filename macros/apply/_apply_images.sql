@@ -1,7 +1,8 @@
 {#- source_kind: snapshot. Full images become events: a row that is new or different is an upsert, a missing key a delete. -#}
 {%- macro _apply_images(plan) -%}
     {#- The images of a batch against each other and against what is live. -#}
-    {%- set version = plan.options.snapshot_version -%}
+    {#- without rows under `--empty`, an image says nothing, least of all that every key is gone -#}
+    {%- set version = plan.options.snapshot_version if not flags.EMPTY else none -%}
     {%- set named = 'cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.sequence_type ~ ')' if version is not none else none -%}
     {%- do dbt_cdc._apply_examine(plan) -%}
     {%- if plan.faults or not (plan.rows or named) -%}{%- do return(none) -%}{%- endif -%}

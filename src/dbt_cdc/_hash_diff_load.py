@@ -309,14 +309,16 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
         view = f"dbt_cdc_sensitive_{self.id}"
         fresh.createOrReplaceTempView(view)
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
-        self.spark.sql(f"""
+        try:
+            self.spark.sql(f"""
 merge into {settings.sensitive_base} as t
 using {view} as s
 on t.keyhash = s.keyhash and t.nonkeyhash = s.nonkeyhash
 when matched then update set {sets}
 when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
     values (s.keyhash, s.nonkeyhash, {", ".join(quoted(names, "s"))})""")
-        self.spark.catalog.dropTempView(view)
+        finally:
+            self.spark.catalog.dropTempView(view)
 
     def _write_rejects(self, frame: Any, layout: Layout) -> None:
         """The rows that do not cast, in place of those of an earlier attempt at this date."""

@@ -94,6 +94,9 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
         project.dbt("run", "--vars", f"{{run: {run}}}")
         if run == 0:
             assert project.rows("select * from {schema}.images1 order by id") == [(1, "a"), (3, "c")]
+            project.dbt("run", "--empty", "--select", "emptied2", "--vars", "{run: 1}")
+            live = [(1, "a", 1, None), (2, "b", 1, None)]
+            assert project.rows("select * from {schema}.emptied2 order by id") == live
     assert project.rows("select * from {schema}.images1 order by id") == [(1, "z"), (2, "b")]
     assert project.rows("select * from {schema}.images2 order by id, 3") == [
         (1, "a", 1, 3),

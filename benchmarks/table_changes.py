@@ -126,8 +126,8 @@ def compare_logs(project: Project, folder: Path, rows: int, repeat: int) -> None
     project.sql("create table {schema}.feed (id bigint, a string, b double) using " + project.file_format)
     model = """
         {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', meta={meta},
-                   pre_hook="{{{{ dbt_cdc._open_change_log(this) }}}}",
-                   post_hook="{{{{ dbt_cdc._keep_change_log(this) }}}}") }}}}
+                   pre_hook="{{{{ dbt_cdc._open_change_log(this) or '' }}}}",
+                   post_hook="{{{{ dbt_cdc._keep_change_log(this) or '' }}}}") }}}}
         select * from {{{{ target.schema }}}}.feed
     """
     modes = ("off", *MODES)

@@ -22,9 +22,11 @@ from dbt.cli.main import dbtRunner
 HERE = Path(__file__).resolve().parent
 SCHEMA = "dbt_cdc"
 SPARK_LOG = HERE / "logs" / "spark.log"
-#: A JVM that lives for a minute gains more from starting quickly than from compiling well, and its metastore is made anew
-#: by every demo: Derby need not wait for the disk.
-SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn700m -Dderby.system.durability=test"
+#: A JVM that lives for a minute gains more from starting quickly than from compiling well, and its metastore is made
+#: anew by every demo: Derby need not wait for the disk.
+SHORT_LIVED = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn700m -Dderby.system.durability=test"
+)
 
 
 class Shop:

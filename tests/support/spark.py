@@ -35,7 +35,7 @@ def profile_target(table_format: str) -> dict[str, Any]:
 
 
 def target_settings(table_format: str, warehouse: Path, catalog: str = "in-memory") -> dict[str, str]:
-    """The target's own settings, on a warehouse of the caller's, with a catalog that lives as long as the process."""
+    """The target's own settings, on a warehouse of the caller's, with a catalog in memory unless another is given."""
     os.environ["DBT_CDC_WAREHOUSE"] = str(warehouse)
     return {**profile_target(table_format)["server_side_parameters"], "spark.sql.catalogImplementation": catalog}
 
@@ -43,13 +43,13 @@ def target_settings(table_format: str, warehouse: Path, catalog: str = "in-memor
 def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory") -> dict[str, str]:
     """The target's own settings with what makes small tests quick and leaves nothing behind.
 
-    `catalog`: Hive's metastore takes a third of a small test's time; tests whose tables outlive a process say "hive".
+    `catalog`: small tests wait long for Hive's metastore; those whose tables outlive a process say "hive".
     """
     return {
         **target_settings(table_format, warehouse, catalog),
         **(HUDI if table_format == "hudi" else {}),
         "spark.driver.memory": "4g",
-        # half of the jobs; on Delta, plans are adaptive as they are by default
+        # fewer jobs; on Delta, plans are adaptive as they are by default
         "spark.sql.adaptive.enabled": str(table_format == "delta").lower(),
         # plans are drawn for a UI that nobody looks at
         "spark.sql.ui.explainMode": "simple",

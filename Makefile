@@ -39,7 +39,7 @@ lint: setup ## ruff, mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# Two workers, each with a Spark of its own; a file's tests stay together, long files come first
+# Two workers, each with a Spark of its own; a file's tests stay together, folders of long files come first
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
 test-delta: setup ## unit, functional, property and integration tests, and dbt's own snapshot tests, on Delta

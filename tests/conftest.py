@@ -28,27 +28,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--every-test", action="store_true", help="on Iceberg, also run what is marked one_format")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line(
-        "markers", "one_format: what it shows does not depend on the format; `make test` asks Delta"
-    )
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what tests/unproven.txt lists for this format, and what Delta has shown, unless asked for."""
     table_format = config.getoption("--table-format")
-    prefixes: tuple[str, ...] = ()
-    if not config.getoption("--unproven"):
-        lines = [line.split() for line in UNPROVEN.read_text().splitlines() if line and not line.startswith("#")]
-        prefixes = tuple(node for formats, node in lines if formats in ("*", table_format))
-    elsewhere = table_format != "delta" and not config.getoption("--every-test")
-    left_out = [
-        item
-        for item in items
-        if (prefixes and item.nodeid.startswith(prefixes)) or (elsewhere and item.get_closest_marker("one_format"))
-    ]
-    items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=left_out)
+    lines = [line.split() for line in UNPROVEN.read_text().splitlines() if line and not line.startswith("#")]
+    unproven = tuple(node for formats, node in lines if formats in ("*", table_format))
+    shown_by_delta = table_format != "delta" and not config.getoption("--every-test")
+
+    def left_out(item: pytest.Item) -> bool:
+        is_unproven = item.nodeid.startswith(unproven) and not config.getoption("--unproven")
+        return is_unproven or (shown_by_delta and item.get_closest_marker("one_format") is not None)
+
+    config.hook.pytest_deselected(items=[item for item in items if left_out(item)])
+    items[:] = [item for item in items if not left_out(item)]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -49,16 +49,6 @@ union all
 {%- endmacro -%}
 
 
-{%- macro _apply_kept(ledger) -%}
-    {#- What the ledger remembers about itself: its table properties. -#}
-    {%- set kept = {} -%}
-    {%- for row in run_query('show tblproperties ' ~ ledger) if row[0].startswith('dbt_cdc.') -%}
-        {%- do kept.update({row[0]: row[1]}) -%}
-    {%- endfor -%}
-    {%- do return(kept) -%}
-{%- endmacro -%}
-
-
 {%- macro _apply_batches(ledger, batch='', retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
           begun          a signature of the batches that other runs than `batch` recorded
@@ -66,17 +56,15 @@ union all
           truncating     whether one of those has a truncate
           purge_due      whether to look for old tombstones: at most once in a retention, and at most once a day -#}
     {%- set retention = retention.replace('interval ', '') -%}
-    {%- set batches_of = {} -%}
-    {%- for kind in ['begun', 'applied', 'truncate'] -%}
-        {%- do batches_of.update({kind: "collect_set(if(_dbt_cdc_kind = '" ~ kind ~ "', _dbt_cdc_batch, null))"}) -%}
-    {%- endfor -%}
+    {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
+    {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
     {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null))" -%}
     {%- set query -%}
 select
     cast(bit_xor(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> {{ dbt_cdc._literal(batch) }}, xxhash64(_dbt_cdc_batch), 0L)) as string)
         as begun,
-    array_join(array_sort(array_except({{ batches_of.begun }}, {{ batches_of.applied }})), ' ') as pending,
-    arrays_overlap({{ batches_of.truncate }}, array_except({{ batches_of.begun }}, {{ batches_of.applied }})) as truncating,
+    array_join(array_sort({{ pending }}), ' ') as pending,
+    arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }}) as truncating,
     coalesce({{ purged_at }} <= current_timestamp() - interval {{ retention }}
              and {{ purged_at }} <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due
 from {{ ledger }}

@@ -25,8 +25,8 @@
                                       ~ " does not: run with --full-refresh to build both anew, or give the model another name"]) -%}
     {%- endif -%}
     {%- if ledger is not none -%}
-        {%- set kept = dbt_cdc._apply_kept(ledger) -%}
-        {%- set shown = dbt_cdc._apply_kept(target) if target is not none else {} -%}
+        {%- set kept = dbt_cdc._own_properties(ledger) -%}
+        {%- set shown = dbt_cdc._own_properties(target) if target is not none else {} -%}
         {%- do state.update(ledger=kept, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
     {%- endif -%}
     {%- do return(state) -%}

@@ -28,7 +28,7 @@
     {%- else -%}
         {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
         {%- set before = run_query(count)[0][0] -%}
-        {%- do dbt_cdc._apply_purge(ledger, dbt_cdc._apply_kept(ledger), retention) -%}
+        {%- do dbt_cdc._apply_purge(ledger, dbt_cdc._own_properties(ledger), retention) -%}
         {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ (before - run_query(count)[0][0]) ~ ' tombstone(s) older than '
                    ~ retention ~ ' purged', info=true) -%}
     {%- endif -%}

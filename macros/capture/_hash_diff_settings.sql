@@ -15,7 +15,7 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_settings(foreign) -%}
+{%- macro _hash_diff_settings(existing, foreign) -%}
     {%- set spec = dbt_cdc._hash_diff_options() -%}
     {%- do spec.update(dbt_cdc._common_options()) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
@@ -26,8 +26,8 @@
     {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
     {%- set keys = (keys + columns.key) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored, given.get('effective_date')) -%}
-    {%- if foreign is not none and not should_full_refresh() -%}
-        {%- do faults.append(foreign ~ " is a table that hash_diff did not make, its rows would be lost. "
+    {%- if foreign and not should_full_refresh() -%}
+        {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
             ~ "Give the model another name, or replace it with --full-refresh") -%}
     {%- endif -%}
     {%- set options = dbt_cdc._check_options(spec, faults) -%}
@@ -54,6 +54,7 @@
         'on_schema_change': dbt_cdc._hash_diff_schema_change(),
         'types': columns.types,
         'comments': columns.comments,
+        'model_type': existing.type if existing is not none and not foreign else none,
         'full_refresh': should_full_refresh(),
         'empty': flags.EMPTY,
         'description': model.description if config.persist_relation_docs() else '',

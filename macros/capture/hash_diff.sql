@@ -1,13 +1,13 @@
 {%- materialization hash_diff, adapter='spark', supported_languages=['python'] -%}
     {%- set existing = dbt_cdc._load_relation(this) -%}
-    {%- set ours = existing is none or existing.is_view -%}
-    {%- set settings = dbt_cdc._hash_diff_settings(none if ours else existing) -%}
+    {%- set foreign = existing is not none and not dbt_cdc._hash_diff_made(existing) -%}
+    {%- set settings = dbt_cdc._hash_diff_settings(existing, foreign) -%}
     {%- set full_refresh = should_full_refresh() -%}
     {%- do dbt_cdc._open_change_log(this, restart=full_refresh) -%}
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- if not ours -%}
+    {%- if foreign -%}
         {%- do adapter.drop_relation(existing) -%}
     {%- endif -%}
     {%- call statement('main', language='python') -%}
@@ -20,27 +20,34 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark,
     {%- endcall -%}
     {%- do dbt_cdc._keep_change_log(this, restart=full_refresh) -%}
 
-    {%- set view, history = this.incorporate(type='view'), dbt_cdc._companion(this, 'history') -%}
-    {%- for relation in [view, history] -%}
+    {%- set built = dbt_cdc._load_relation(this) if existing is none or foreign else existing -%}
+    {%- for relation in [built, dbt_cdc._companion(this, 'history')] -%}
         {%- do apply_grants(relation, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- endfor -%}
-    {%- do dbt_cdc._hash_diff_docs(settings) -%}
+    {%- do dbt_cdc._hash_diff_docs(settings, built) -%}
 
     {{ run_hooks(post_hooks) }}
 
-    {{ return({'relations': [view]}) }}
+    {{ return({'relations': [built]}) }}
 {%- endmaterialization -%}
 
 
-{%- macro _hash_diff_docs(settings) -%}
-    {#- Column comments of the tables; the view has its own from the statement that makes it. -#}
+{%- macro _hash_diff_made(existing) -%}
+    {#- A view, or, in a catalog without views, a table that says which base table its rows come from. -#}
+    {%- do return(existing.is_view or 'dbt_cdc.model_of' in dbt_cdc._own_properties(existing)) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_docs(settings, built) -%}
+    {#- Column comments of the tables; a view has its own from the statement that makes it. -#}
     {%- if config.persist_column_docs() -%}
         {%- set columns = {} -%}
         {%- for name, column in model.columns.items() if name not in settings.sensitive_columns -%}
             {%- do columns.update({name: column}) -%}
         {%- endfor -%}
-        {%- for kind in ['base', 'history'] if columns -%}
-            {%- do alter_column_comment(dbt_cdc._companion(this, kind), columns) -%}
+        {%- set tables = [dbt_cdc._companion(this, 'base'), dbt_cdc._companion(this, 'history')] -%}
+        {%- for table in tables + ([] if built.is_view else [built]) if columns -%}
+            {%- do alter_column_comment(table, columns) -%}
         {%- endfor -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -53,6 +53,7 @@ class Settings:
     comments: dict[str, str] = field(default_factory=dict)
     deduplicate: bool = False
     allow_older_date: bool = False
+    model_type: str | None = None  # view or table; None where there is none yet
     full_refresh: bool = False
     empty: bool = False
     description: str = ""

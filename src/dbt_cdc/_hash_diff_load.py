@@ -131,7 +131,6 @@ class Load:
 
     def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:
         settings = self.settings
-        self.tables.require_views()
         staged = stage(frame, layout, settings)
         careful = settings.full_refresh or bool(layout.sensitive) or settings.on_cast_error == "rejects"
         if careful:
@@ -150,8 +149,8 @@ class Load:
                 self.tables.discard(self.id)
                 raise
         self._write_sensitive(staged.where(f"{FAULT} is null"), layout)
-        self._create_views(layout)
         self.tables.confirm(self.id)
+        self._create_model(layout)
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}
 
     def _first_rows(self, staged: Any, layout: Layout) -> Any:
@@ -227,7 +226,7 @@ class Load:
         self._write_sensitive(rows.where(f"{news} and {today}"), layout)
         self._merge(rows, layout, marker, whole=again or counts["D"] > 0 or (delta and bool(layout.of("ignored"))))
         self.tables.remember(layout, stored)
-        self._create_views(layout)
+        self._create_model(layout)
         return counts
 
     def _count(self, rows: Any, known: int, layout: Layout) -> dict[str, int]:
@@ -334,10 +333,11 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         else:
             self.tables.create(settings.rejects, rows, {}, ["eff_start_date"])
 
-    def _create_views(self, layout: Layout) -> None:
-        self.tables.create_view(layout)
+    def _create_model(self, layout: Layout) -> None:
+        as_view = self.tables.holds_views()
+        self.tables.create_model(layout, as_view=as_view)
         if layout.sensitive:
-            self.tables.create_sensitive_view(layout)
+            self.tables.create_sensitive(layout, as_view=as_view)
 
 
 def _aggregates(**named: str) -> list[Any]:

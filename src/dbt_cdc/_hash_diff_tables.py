@@ -1,4 +1,4 @@
-"""The tables of a hash_diff model: base, history, sensitive, and the view that is the model.
+"""The tables of a hash_diff model: base, history, sensitive, and the view (or table) that is the model.
 
 The base table holds the last state of every key and one marker row (keyhash ''): the extract type and the effective
 date of the last load, and the load's id. A load is one commit of the base table, marker included; the history is then
@@ -13,15 +13,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored, fail
+from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
 from dbt_cdc._sql import literal, quote, quoted
 from dbt_cdc._writer import Target, write
 
 PENDING = "pending:"
 #: Properties: the load that a history holds, and the first load of the base table that it belongs to.
 HISTORY_LOAD, FIRST_LOAD = "dbt_cdc.load", "dbt_cdc.first_load"
+#: Property of a model that is a table, where the catalog holds no views: the base table that its rows come from.
+MODEL_OF = "dbt_cdc.model_of"
+
+_log = AdapterLogger("dbt_cdc")
 
 
 @dataclass(frozen=True)
@@ -77,21 +82,21 @@ class Tables:
         }
         write(frame, Target(table, table.rpartition(".")[2].strip("`"), settings.description, config))
 
-    def require_views(self) -> None:
-        """Raise where the catalog can't hold a view, which the model is."""
+    def holds_views(self) -> bool:
+        """Whether the model is a view: it stays what it is, and a new one is a view where the catalog can hold it."""
+        if self.settings.model_type:
+            return self.settings.model_type == "view"
         probe = self.settings.base.removesuffix("`") + "_probe`"
         try:
             self.spark.sql(f"create or replace view {probe} as select 1 as one")
             self.spark.sql(f"drop view {probe}")
         except Exception as problem:
             reason = str(problem).strip().partition("\n")[0]
-            fail(
-                self.settings.node,
-                [
-                    f"the model is a view over {self.settings.base}, and its catalog can't make one ({reason}). Use a "
-                    "catalog that holds views (Hive, Unity; for Iceberg: rest, jdbc, hive, nessie)"
-                ],
+            _log.info(
+                f"{self.settings.node}: the catalog makes no view ({reason}): a table, written whole by each load"
             )
+            return False
+        return True
 
     def add_columns(self, table: str, columns: list[Column]) -> None:
         """Add columns at the end of a table; those that it has already are left."""
@@ -170,18 +175,11 @@ class Tables:
         rows.writeTo(self.settings.history).overwrite(since)
         self.set_properties(self.settings.history, properties)
 
-    def create_view(self, layout: Layout) -> None:
+    def create_model(self, layout: Layout, *, as_view: bool) -> None:
         """The model itself: rows that the last load did not change read N, or X where it did not supply them."""
         base = self.settings.base
         names = ["keyhash", "nonkeyhash", *(column.name for column in layout.stored)]
-        comments = {name.lower(): text for name, text in self.settings.comments.items()}
-        listed = [
-            quote(name) + (f" comment {literal(comments[name.lower()])}" if comments.get(name.lower()) else "")
-            for name in [*names, "operation", "eff_start_date"]
-        ]
-        comment = f" comment {literal(self.settings.description)}" if self.settings.description else ""
-        self.spark.sql(f"""create or replace view {self.settings.view} ({", ".join(listed)}){comment} as
-with last_load as (
+        query = f"""with last_load as (
     select
         *,
         (
@@ -201,15 +199,30 @@ select
     end as operation,
     eff_start_date
 from last_load
-where _dbt_cdc_last is not null""")
+where _dbt_cdc_last is not null"""
+        self._show(self.settings.view, [*names, "operation", "eff_start_date"], query, as_view)
 
-    def create_sensitive_view(self, layout: Layout) -> None:
-        names = [column.name for column in layout.sensitive]
-        self.spark.sql(f"""create or replace view {self.settings.sensitive} as
-select s.keyhash, {", ".join(quoted(names, "s"))}
+    def create_sensitive(self, layout: Layout, *, as_view: bool) -> None:
+        """keyhash and the sensitive columns of the current rows."""
+        names = ["keyhash", *(column.name for column in layout.sensitive)]
+        query = f"""select s.keyhash, {", ".join(quoted(names[1:], "s"))}
 from {self.settings.sensitive_base} as s
 inner join {self.settings.base} as b on s.keyhash = b.keyhash and s.nonkeyhash = b.nonkeyhash
-where b.keyhash <> '' and b.operation <> 'D'""")
+where b.keyhash <> '' and b.operation <> 'D'"""
+        self._show(self.settings.sensitive, names, query, as_view)
+
+    def _show(self, name: str, columns: list[str], query: str, as_view: bool) -> None:
+        if not as_view:
+            self.create(name, self.spark.sql(query), {MODEL_OF: self.settings.base})
+            return
+        comments = {column.lower(): text for column, text in self.settings.comments.items()}
+        listed = [
+            quote(column) + (f" comment {literal(comments[column.lower()])}" if comments.get(column.lower()) else "")
+            for column in columns
+        ]
+        described = name == self.settings.view and self.settings.description
+        comment = f" comment {literal(self.settings.description)}" if described else ""
+        self.spark.sql(f"create or replace view {name} ({', '.join(listed)}){comment} as\n{query}")
 
 
 def current_version(spark: Any, settings: Settings) -> str:

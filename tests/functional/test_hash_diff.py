@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from tests.support.hash_diff import PROPERTIES, Model
 from tests.support.project import Project
 
 YAML = """
@@ -131,4 +134,47 @@ def test_deltas_leave_what_they_do_not_supply_and_read_it_as_x(project: Project)
         (1, "a", "X", "2020-01-01"),
         (2, "B", "I", "2020-01-05"),
         (3, "c", "X", "2020-01-01"),
+    ]
+
+
+def test_in_a_catalog_without_views_the_model_is_a_table(project: Project) -> None:
+    if project.file_format != "iceberg":
+        pytest.skip("Delta's tables lie in the session's catalog, which has views")
+    name = f"plain_{project.schema}"
+    for key, value in {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".type": "hadoop",
+        ".warehouse": str(project.folder / "hadoop"),
+    }.items():
+        project.spark.conf.set(f"spark.sql.catalog.{name}{key}", value)
+    project.spark.sql(f"create schema {name}.s")
+    options = {"model_type": None, "sensitive_columns": ["s"]}
+    loaded = Model(project.spark, f"{name}`.`s", "iceberg", PROPERTIES["iceberg"], **options)
+    loaded.load("2020-01-01", {1: ("a", "x"), 2: ("b", "y"), 3: ("c", "z")})
+    rows = project.spark.sql(f"select id, v, operation, cast(eff_start_date as string) from {name}.s.t order by id")
+    assert [tuple(row) for row in rows.collect()] == [
+        (1, "a", "I", "2020-01-01"),
+        (2, "b", "I", "2020-01-01"),
+        (3, "c", "I", "2020-01-01"),
+    ]
+    loaded.load("2020-01-02", {1: ("a", "x"), 2: ("b", "new"), 4: ("d", "w")}, model_type="table")
+
+    tables = {row.tableName for row in project.spark.sql(f"show tables in {name}.s").collect()}
+    assert tables == {"t", "t__base", "t__history", "t__sensitive", "t__sensitive_base"}
+    rows = project.spark.sql(f"select id, v, operation, cast(eff_start_date as string) from {name}.s.t order by id")
+    assert [tuple(row) for row in rows.collect()] == [
+        (1, "a", "N", "2020-01-01"),
+        (2, "b", "U", "2020-01-02"),
+        (4, "d", "I", "2020-01-02"),
+    ]
+    hidden = project.spark.sql(
+        f"select t.id, s.s from {name}.s.t join {name}.s.t__sensitive s using (keyhash) order by 1"
+    )
+    assert [tuple(row) for row in hidden.collect()] == [(1, "x"), (2, "new"), (4, "w")]
+    loaded.load("2020-01-03", {4: ("d", "w")}, "delta", model_type="table")
+    rows = project.spark.sql(f"select id, operation, cast(eff_start_date as string) from {name}.s.t order by id")
+    assert [tuple(row) for row in rows.collect()] == [
+        (1, "X", "2020-01-01"),
+        (2, "X", "2020-01-02"),
+        (4, "N", "2020-01-02"),
     ]

@@ -6,9 +6,7 @@ import os
 from typing import Any
 
 import pytest
-from dbt_common.exceptions import DbtRuntimeError
 
-from tests.support.hash_diff import PROPERTIES, Model
 from tests.support.project import Project
 
 pytestmark = pytest.mark.one_format
@@ -301,20 +299,3 @@ def test_what_a_tables_layout_can_not_be_is_refused(project: Project) -> None:
     assert "clustered_by has no meaning for hash_diff; its tables take partition_by" in said
     assert "buckets has no meaning for hash_diff" in said
     assert project.tables() == set()
-
-
-def test_a_catalog_without_views_is_told_before_anything_is_written(project: Project) -> None:
-    if project.file_format != "iceberg":
-        pytest.skip("Delta's tables lie in the session's catalog, which has views")
-    name = f"plain_{project.schema}"
-    for key, value in {
-        "": "org.apache.iceberg.spark.SparkCatalog",
-        ".type": "hadoop",
-        ".warehouse": str(project.folder / "hadoop"),
-    }.items():
-        project.spark.conf.set(f"spark.sql.catalog.{name}{key}", value)
-    project.spark.sql(f"create schema {name}.s")
-    loaded = Model(project.spark, f"{name}`.`s", "iceberg", PROPERTIES["iceberg"])
-    with pytest.raises(DbtRuntimeError, match=r"its catalog can't make one .* Use a catalog that holds views"):
-        loaded.load("2020-01-01", {1: ("a",)})
-    assert project.spark.sql(f"show tables in {name}.s").collect() == []

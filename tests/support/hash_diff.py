@@ -80,6 +80,7 @@ class Model:
             "hash_algorithm": "md5",
             "on_schema_change": "append_new_columns",
             "on_cast_error": "error",
+            "model_type": "view",
         }
         return Settings(**{**defaults, **tables, **self.options, **options})
 

@@ -5,7 +5,7 @@
         changes, oldest first); none if there is no log, or it belongs to a table that was made anew since. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if existing is none -%}{%- do return(none) -%}{%- endif -%}
-    {%- set kept = dbt_cdc._change_log_settings(existing) -%}
+    {%- set kept = dbt_cdc._own_properties(existing) -%}
     {%- set mode, begun = kept.get('dbt_cdc.change_log'), kept.get('dbt_cdc.from') -%}
     {%- if mode is none or kept.get('dbt_cdc.key') != table.key | join('\n') | lower -%}{%- do return(none) -%}{%- endif -%}
     {%- set commits = [] -%}
@@ -25,16 +25,6 @@
             ~ " to begin a new log, and keep versions for longer than the time between two runs"]) -%}
     {%- endif -%}
     {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'upto': upto.version, 'commits': commits}) -%}
-{%- endmacro -%}
-
-
-{%- macro _change_log_settings(log) -%}
-    {#- What a log's table properties say about it; nothing for a table that is no log. -#}
-    {%- set kept = {} -%}
-    {%- for row in run_query('show tblproperties ' ~ log).rows if row[0].startswith('dbt_cdc.') -%}
-        {%- do kept.update({row[0]: row[1] | string}) -%}
-    {%- endfor -%}
-    {%- do return(kept) -%}
 {%- endmacro -%}
 
 

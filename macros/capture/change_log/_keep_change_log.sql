@@ -12,7 +12,7 @@
     {%- endif -%}
     {%- do dbt_cdc._for_format('change_log', config.get('file_format', 'delta')) -%}
     {%- set log = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
-    {%- set kept = dbt_cdc._change_log_settings(log).get('dbt_cdc.change_log') if log is not none else mode -%}
+    {%- set kept = dbt_cdc._own_properties(log).get('dbt_cdc.change_log') if log is not none else mode -%}
     {%- if kept is none -%}
         {%- do dbt_cdc._raise_faults([log ~ " is where change_log '" ~ mode ~ "' keeps its rows, got a table that dbt_cdc did not"
             ~ " make; rename or drop it, or give the model another name"]) -%}

@@ -11,7 +11,7 @@ export TZ := UTC
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-iceberg test lint lock test-delta test-iceberg test-servers test-hudi clean
+.PHONY: help setup demo demo-iceberg test lint lock test-delta test-iceberg test-hudi clean
 
 help:
 	@grep -E '^# make|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^# //; s/^([a-z-]+):.*## /make \1   /'
@@ -42,17 +42,13 @@ lint: setup ## ruff, mypy
 # Two workers, each with a Spark of its own; a file's tests stay together, folders of long files come first
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-test-delta: setup ## unit, functional, property and integration tests, and dbt's own snapshot tests, on Delta
-	$(PYTEST) tests/property tests/integration tests/dbt_adapter tests/functional tests/unit $(WORKERS) \
+test-delta: setup ## all tests on Delta, dbt's own snapshot tests and servers (thrift, Spark Connect) included
+	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional tests/unit $(WORKERS) \
 	  --table-format delta
 
-test-iceberg: setup ## functional, property and integration tests on Iceberg (all of them: OPTIONS=--every-test)
-	$(PYTEST) tests/property tests/integration tests/functional $(WORKERS) --table-format iceberg $(OPTIONS)
-
-# Not part of `make test` yet: not yet seen green as a whole
-test-servers: setup ## one server that speaks thrift and Spark Connect
-	$(PYTEST) tests/servers --table-format delta
-	$(PYTEST) tests/servers --table-format iceberg
+test-iceberg: setup ## those of them that depend on the format, on Iceberg (all of them: OPTIONS=--every-test)
+	$(PYTEST) tests/servers tests/property tests/integration tests/functional $(WORKERS) \
+	  --table-format iceberg $(OPTIONS)
 
 # Hudi's own tests, and those that ask the same of every format
 test-hudi: $(HUDI)/ready ## Hudi, on pyspark 3.5

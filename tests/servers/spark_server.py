@@ -27,6 +27,8 @@ import pyspark
 from tests.support.spark import profile_target
 
 _SPARK = Path(pyspark.__file__).parent
+#: By default a session keeps Iceberg's tables as it saw them last: SQL over thrift and Python over Spark Connect are two.
+_SHARED = {"iceberg": {"spark.sql.catalog.spark_catalog.cache-enabled": "false"}}
 #: Of what the formats' packages bring, the jars that Spark does not have itself: a second Hadoop or log4j breaks it.
 _NEEDED = re.compile(r"^(io\.delta|org\.apache\.iceberg|io\.unitycatalog|org\.locationtech\.jts|com\.h2database)_")
 
@@ -70,10 +72,10 @@ def _command(table_format: str, folder: Path, server: Server) -> list[str]:
     with patch.dict(os.environ, DBT_CDC_WAREHOUSE=str(folder / "warehouse")):
         settings = dict(profile_target(table_format)["server_side_parameters"])
     jars = _jars(settings.pop("spark.jars.packages"))
-    settings |= {
+    settings |= _SHARED.get(table_format, {}) | {
         "spark.driver.extraClassPath": os.pathsep.join(jars),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore_db;create=true",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(server.connect_port),
         "spark.driver.host": "localhost",

@@ -66,8 +66,7 @@ QUERIES = {
         ["1", "Rome", "False"],
         ["1", "Paris", "True"],
         ["2", "Oslo", "False"],
-        ["3", "Lima", "False"],
-        ["3", "Quito", "True"],
+        ["3", "Lima", "True"],
     ],
     "select count(*) from {schema}.customer_history where update_process_id is null": [["1010"]],
     "select count(*), count(distinct update_process_id) from {schema}.customer_history"

@@ -40,7 +40,7 @@ DIFFERENCE = """
 def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project) -> None:
     project.dbt("run")
     assert project.tables() == set()
-    enabled = {"dbt_cdc": {"+enabled": True}}
+    enabled = {"dbt_cdc": {"synthetic": {"+enabled": True}}}
     project.configure(models=enabled, vars={"dbt_cdc": {"synthetic": SIZES}})
     project.dbt("run")
     assert project.tables() == {"synthetic_initial", "synthetic_incremental"}
@@ -60,6 +60,11 @@ def test_shipped_models_name_every_fault_of_the_var_and_leave_the_schema_empty(p
     assert "unknown option 'no_init_rec', did you mean 'no_init_recs'?" in message
     assert "option 'no_init_recs' is required" in message
     assert "option 'no_nonkeys' is required" in message
+    wrong = {**SIZES, "null_share": "0.1", "types": 5}
+    project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
+    message = project.error("run", "--select", "synthetic_initial")
+    assert "null_share must be a number between 0 and 0.5, got '0.1'" in message
+    assert "types must be the name of a type, or a list of names, got 5" in message
     project.configure(models={"dbt_cdc": {"+enabled": True}})
     assert "the var dbt_cdc needs a mapping `synthetic`, got None" in project.error("run")
     assert project.tables() == set()

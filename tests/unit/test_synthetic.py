@@ -205,6 +205,10 @@ def test_a_load_may_be_empty_and_all_keys_may_be_replaced(spark: SparkSession) -
         ({"columns": Columns(types="money")}, "unknown type 'money' of non-key columns. Known: "),
         ({"columns": Columns(null_share=0.6)}, "null_share must lie between 0 and 0.5, got 0.6"),
         ({"columns": Columns(skew=-1)}, "skew must lie between 0 and 100, got -1"),
+        ({"columns": Columns(null_share="0.1")}, "null_share must be a number between 0 and 0.5, got '0.1'"),
+        ({"columns": Columns(skew=True)}, "skew must be a number between 0 and 100, got True"),
+        ({"columns": Columns(types=5)}, "types must be the name of a type, or a list of names, got 5"),
+        ({"columns": Columns(types=(1,))}, "types must be the name of a type, or a list of names, got (1,)"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused_before_anything_is_planned(change: dict[str, Any], fault: str) -> None:

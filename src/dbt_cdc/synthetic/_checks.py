@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from typing import Any
 
 
@@ -28,3 +29,12 @@ def integer_faults(bounds: dict[str, tuple[Any, int, int | None]]) -> Iterator[s
         if not whole or value < least or (most is not None and value > most):
             allowed = f"of at least {least}" if most is None else f"from {least} to {most}"
             yield f"{name} must be a whole number {allowed}, got {value!r}"
+
+
+def number_faults(name: str, value: Any, most: float, why: str = "") -> Iterator[str]:
+    """An argument that is no number from 0 to `most`."""
+    number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
+    if not number:
+        yield f"{name} must be a number between 0 and {most}, got {value!r}"
+    elif not 0 <= value <= most:
+        yield f"{name} must lie between 0 and {most}, got {value!r}{why}"

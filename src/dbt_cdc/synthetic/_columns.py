@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from dbt_cdc.synthetic._checks import number_faults
+
 #: Number of bits of a draw; the last bit of a value is the version's parity, so that an update always changes it.
 _BITS: Final = 52
 _ONE: Final = f"{2.0**_BITS!r}D"
@@ -37,17 +39,13 @@ class Columns:
 
     def faults(self) -> Iterator[str]:
         """What is wrong, one sentence each."""
-        if not self._types():
-            yield "types must name at least one type, got none"
-        for name in self._types():
-            yield from _type_faults(name)
-        if not 0 <= self.null_share <= 0.5:
-            yield (
-                f"null_share must lie between 0 and 0.5, got {self.null_share} "
-                "(an update changes every non-key, so NULL can't follow NULL)"
-            )
-        if not 0 <= self.skew <= 100:
-            yield f"skew must lie between 0 and 100, got {self.skew}"
+        if not isinstance(self.types, (str, list, tuple)) or not all(isinstance(name, str) for name in self.types):
+            yield f"types must be the name of a type, or a list of names, got {self.types!r}"
+        else:
+            yield from _types_faults(self._types())
+        changes = " (an update changes every non-key, so NULL can't follow NULL)"
+        yield from number_faults("null_share", self.null_share, 0.5, changes)
+        yield from number_faults("skew", self.skew, 100)
 
     def nonkeys(self, number: int, seed: int, row: str = "row", version: str = "version") -> list[str]:
         """``expression as nonkeycolN`` for each of `number` columns; `row` and `version` are bigint columns."""
@@ -67,7 +65,7 @@ class Columns:
         else:
             bits = _draw(seed, "value", column, row, version)
             if self.skew:
-                bits = f"cast(floor(pow({bits} / {_ONE}, {1.0 + self.skew!r}D) * {_ONE}) as bigint)"
+                bits = f"cast(floor(pow({bits} / {_ONE}, {1.0 + float(self.skew)!r}D) * {_ONE}) as bigint)"
             value = _value(type_, bits, f"({version} & 1)")
         if not self.null_share:
             return value
@@ -141,8 +139,11 @@ _VALUES: Final[dict[str, Callable[[str, str], str]]] = {
 _TYPES: Final = ("boolean", *_VALUES)
 
 
-def _type_faults(name: str) -> Iterator[str]:
-    decimal = _DECIMAL.fullmatch(name)
-    known = name in _TYPES or (decimal and 1 <= int(decimal[1]) <= 38 and int(decimal[2]) <= int(decimal[1]))
-    if not known:
-        yield f"unknown type {name!r} of non-key columns. Known: {', '.join(_TYPES)}, decimal(p,s)"
+def _types_faults(types: tuple[str, ...]) -> Iterator[str]:
+    if not types:
+        yield "types must name at least one type, got none"
+    for name in types:
+        decimal = _DECIMAL.fullmatch(name)
+        known = name in _TYPES or (decimal and 1 <= int(decimal[1]) <= 38 and int(decimal[2]) <= int(decimal[1]))
+        if not known:
+            yield f"unknown type {name!r} of non-key columns. Known: {', '.join(_TYPES)}, decimal(p,s)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dbt_cdc.synthetic._checks import integer_faults, raise_faults
+from dbt_cdc.synthetic._checks import integer_faults, number_faults, raise_faults
 from dbt_cdc.synthetic._columns import Columns, drawn, keys, salt
 from dbt_cdc.synthetic._loads import range_of, shape_of
 from dbt_cdc.synthetic._series import Share, decimal, mixed, share_faults
@@ -46,10 +46,8 @@ class Disorder:
         """What is wrong, one sentence each."""
         for name in ("late", "duplicates", "out_of_order"):
             yield from share_faults(name, getattr(self, name))
-        if not 0 <= self.deletes <= 0.25:
-            yield f"deletes must lie between 0 and 0.25, got {self.deletes}"
-        if not 0 <= self.hot <= 10:
-            yield f"hot must lie between 0 and 10, got {self.hot}"
+        yield from number_faults("deletes", self.deletes, 0.25)
+        yield from number_faults("hot", self.hot, 10)
 
 
 @dataclass(frozen=True)
@@ -149,7 +147,7 @@ class _Plan:
         """The key of event `number`: the one whose first event is the last that is not after it."""
         if not self.disorder.hot:
             return f"(number * {self.keys}L) div {self.size}L"
-        near = f"cast(floor({self.keys}D * pow(number / {self.size}D, {1.0 + self.disorder.hot!r}D)) as bigint)"
+        near = f"cast(floor({self.keys}D * pow(number / {self.size}D, {1.0 + float(self.disorder.hot)!r}D)) as bigint)"
         after = f"number >= {self._first(f'{near} + 1')}"
         return f"case when number < {self._first(near)} then {near} - 1 when {after} then {near} + 1 else {near} end"
 
@@ -157,7 +155,7 @@ class _Plan:
         """The number of a key's first event."""
         if not self.disorder.hot:
             return f"(({row}) * {self.size}L + {self.keys - 1}L) div {self.keys}L"
-        part = f"pow(({row}) / {self.keys}D, {1 / (1 + self.disorder.hot)!r}D)"
+        part = f"pow(({row}) / {self.keys}D, {1 / (1 + float(self.disorder.hot))!r}D)"
         return f"cast(ceil({self.size}D * {part}) as bigint)"
 
     def _deletes(self, place: str) -> str:

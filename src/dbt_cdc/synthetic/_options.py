@@ -28,7 +28,7 @@ def from_options(spark: SparkSession, load: Literal["initial", "incremental"], o
     required = _INITIAL if load == "initial" else _INCREMENTAL
     raise_faults(load, _faults(required, options))
     types = options.get("types", "double")
-    given = {**options, "types": types if isinstance(types, str) else tuple(types)}
+    given = {**options, "types": tuple(types) if isinstance(types, list) else types}
     columns = Columns(**{name: given[name] for name in _COLUMNS if name in given})
     optional = [name for name in _OPTIONAL if load == "incremental" or name != "load"]
     arguments = {name: given[name] for name in (*required, *optional) if name in given}

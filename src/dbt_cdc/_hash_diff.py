@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from dbt_cdc._hash_diff_layout import widens
 from dbt_cdc._sql import literal, quote, quoted
 from dbt_cdc.hashing import ALGORITHMS, hash_expression, pre_image
 
@@ -30,24 +32,30 @@ def hash_diff(
     (default: today in UTC), D (full) the current row and the effective date, N and X (delta) the current row with the
     `eff_start_date` that it had (NULL where `current` has none).
 
-    `current` may be None (a first load: all I) and may lack the digests; those that it has are used as they are.
-    Raises ValueError for unknown columns or options, for a NULL in a key, and for a key that either side has twice.
+    `current` may be None (a first load: all I), or what this function gave before: rows with operation D count as gone.
+    Digests are made anew from its columns; those that it has are used only where it lacks a column of `incoming`, as a
+    model with sensitive columns does. Names match whatever their case. A column of two types takes the wider one.
+    Raises ValueError for unknown columns or options, for columns whose types can't be compared, for a NULL in a key,
+    for a key that either side has twice, and for digests of `current` that were made in another way.
     """
     keys = [keys] if isinstance(keys, str) else list(keys)
     ignore_columns = [ignore_columns] if isinstance(ignore_columns, str) else list(ignore_columns)
     date = str(effective_date or datetime.datetime.now(datetime.timezone.utc).date())
     _check_options(incoming, keys, extract_type, date, ignore_columns, hash_algorithm)
-    fields = [f for f in incoming.schema.fields if f.name.lower() not in _ADDED]
-    new = _hashed(incoming, fields, keys, ignore_columns, hash_algorithm)
-    _check_keys(new, fields, keys, "incoming")
+    rule = _Rule({name.lower() for name in keys}, {name.lower() for name in ignore_columns}, hash_algorithm)
+    fields = _data_fields(incoming)
     if current is None:
+        new = rule.hashed(incoming, fields)
         old = new.limit(0).selectExpr("*", "cast(null as date) as eff_start_date")
     else:
-        have = {f.name.lower() for f in fields}
-        own = [f for f in current.schema.fields if f.name.lower() not in _ADDED]
-        fields = fields + [f for f in own if f.name.lower() not in have]
-        old = _state(current, own, keys, ignore_columns, hash_algorithm)
-        _check_keys(old, own, keys, "current")
+        current = _alive(current)
+        incoming, current = _alike(incoming, current, rule)
+        fields, own = _data_fields(incoming), _data_fields(current)
+        new, old = rule.hashed(incoming, fields), _state(current, own, _lacking(incoming, current, rule), rule)
+        rule.check_keys(old, own, "current")
+        have = {f.name for f in fields}
+        fields = fields + [f for f in own if f.name not in have]
+    rule.check_keys(new, _data_fields(incoming), "incoming")
     return _classified(old, new, [f.name for f in fields], extract_type, date)
 
 
@@ -79,45 +87,114 @@ def _check_options(
         raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
 
 
-def _hashed(frame: Any, fields: list[Any], keys: list[str], ignored: list[str], algorithm: str, *more: str) -> Any:
-    """keyhash, nonkeyhash, the data columns, and `more` expressions."""
-    key_names, ignored_names = ({name.lower() for name in names} for names in (keys, ignored))
-    key_fields = [f for f in fields if f.name.lower() in key_names]
-    compared = [f for f in fields if f.name.lower() not in key_names | ignored_names]
-    return frame.selectExpr(
-        f"{hash_expression(key_fields, algorithm)} as keyhash",
-        f"{hash_expression(compared, algorithm)} as nonkeyhash",
-        *quoted(f.name for f in fields),
-        *more,
+@dataclass(frozen=True)
+class _Rule:
+    """How digests are made: names of columns in lower case, and the algorithm."""
+
+    keys: set[str]
+    ignored: set[str]
+    algorithm: str
+
+    def key_fields(self, fields: list[Any]) -> list[Any]:
+        return [f for f in fields if f.name.lower() in self.keys]
+
+    def keyhash(self, fields: list[Any]) -> str:
+        return hash_expression(self.key_fields(fields), self.algorithm)
+
+    def compared(self, fields: list[Any]) -> list[Any]:
+        return [f for f in fields if f.name.lower() not in self.keys | self.ignored]
+
+    def hashed(self, frame: Any, fields: list[Any], *more: str) -> Any:
+        """keyhash, nonkeyhash, the data columns, and `more` expressions."""
+        return frame.selectExpr(
+            f"{self.keyhash(fields)} as keyhash",
+            f"{hash_expression(self.compared(fields), self.algorithm)} as nonkeyhash",
+            *quoted(f.name for f in fields),
+            *more,
+        )
+
+    def check_keys(self, frame: Any, fields: list[Any], side: str) -> None:
+        """Raise for NULLs in keys and for keys that stand twice: one pass over the key columns."""
+        from pyspark.sql.functions import expr
+
+        key_fields = self.key_fields(fields)
+        null = " or ".join(f"{quote(f.name)} is null" for f in key_fields)
+        counted = frame.groupBy("keyhash").agg(
+            expr("count(*)").alias("copies"),
+            expr(f"max({pre_image(key_fields)})").alias("shown"),
+            expr(f"max({null})").alias("null_part"),
+        )
+        wrong = counted.where("copies > 1 or null_part")
+        some = wrong.orderBy("shown").limit(5).collect()
+        if some:
+            rows = wrong.selectExpr("sum(copies)").collect()[0][0]
+            examples = "; ".join(f"{row.shown} {row.copies} times" if not row.null_part else row.shown for row in some)
+            raise ValueError(
+                f"dbt_cdc.hash_diff: {rows} rows of {side} have NULL in a key part or a key that stands more than "
+                f"once: {examples}"
+            )
+
+
+def _data_fields(frame: Any) -> list[Any]:
+    return [f for f in frame.schema.fields if f.name.lower() not in _ADDED]
+
+
+def _alive(current: Any) -> Any:
+    """Without the keys that an earlier comparison found gone."""
+    marked = "operation" in {name.lower() for name in current.columns}
+    return current.where("operation is null or operation <> 'D'") if marked else current
+
+
+def _lacking(incoming: Any, current: Any, rule: _Rule) -> list[str]:
+    """The compared columns without which the digests that `current` has can't be made anew."""
+    have = {name.lower() for name in current.columns}
+    compared = rule.compared(_data_fields(incoming))
+    return [f.name for f in compared if f.name.lower() not in have] if {"keyhash", "nonkeyhash"} <= have else []
+
+
+def _alike(incoming: Any, current: Any, rule: _Rule) -> tuple[Any, Any]:
+    """Both sides with the names that incoming has and, column by column, one type."""
+    given = {f.name.lower(): f for f in _data_fields(incoming)}
+    own = {f.name.lower(): f for f in _data_fields(current)}
+    fixed = bool(_lacking(incoming, current, rule))
+    faults = [f"current has no key column '{given[key].name}'" for key in sorted(rule.keys - own.keys())]
+    types = {}
+    for name in sorted(given.keys() & own.keys()):
+        new, old = given[name].dataType.simpleString(), own[name].dataType.simpleString()
+        types[name] = new if not fixed and _holds(new, old) else old
+        if not _holds(types[name], new):
+            faults.append(f"column '{given[name].name}' is {new} in incoming and {old} in current: cast one of them")
+    if faults:
+        raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
+
+    def shown(field: Any) -> str:
+        name = field.name.lower()
+        same = types.get(name) in (None, field.dataType.simpleString())
+        value = quote(field.name) if same else f"cast({quote(field.name)} as {types[name]})"
+        return f"{value} as {quote(given[name].name if name in given else field.name)}"
+
+    return incoming.selectExpr(*map(shown, incoming.schema.fields)), current.selectExpr(
+        *map(shown, current.schema.fields)
     )
 
 
-def _state(current: Any, fields: list[Any], keys: list[str], ignored: list[str], algorithm: str) -> Any:
-    """keyhash, nonkeyhash, the data columns, eff_start_date; the digests are computed where `current` lacks them."""
+def _holds(wide: str, narrow: str) -> bool:
+    """Whether a type holds all values of the other; a text is no number until somebody says so."""
+    return narrow == wide or (narrow != "string" and widens(narrow, wide))
+
+
+def _state(current: Any, own: list[Any], lacking: list[str], rule: _Rule) -> Any:
+    """keyhash, nonkeyhash, the data columns, eff_start_date; the digests made anew unless columns are lacking."""
     have = {name.lower() for name in current.columns}
     date = f"{'cast(eff_start_date as date)' if 'eff_start_date' in have else 'cast(null as date)'} as eff_start_date"
-    if {"keyhash", "nonkeyhash"} <= have:
-        return current.selectExpr("keyhash", "nonkeyhash", *quoted(f.name for f in fields), date)
-    return _hashed(current, fields, keys, ignored, algorithm, date)
-
-
-def _check_keys(frame: Any, fields: list[Any], keys: list[str], side: str) -> None:
-    """Raise for NULLs in keys and for keys that stand twice: one pass over the key columns."""
-    key_fields = [f for f in fields if f.name.lower() in {key.lower() for key in keys}]
-    null = " or ".join(f"{quote(f.name)} is null" for f in key_fields)
-    shown = frame.selectExpr("keyhash", f"{pre_image(key_fields)} as shown", f"{null} as null_part")
-    counted = shown.groupBy("keyhash").agg({"*": "count", "shown": "max", "null_part": "max"})
-    wrong = counted.toDF("keyhash", *("copies" if "count" in n else "shown" if "shown" in n else "null_part"
-                                      for n in counted.columns[1:]))  # fmt: skip
-    wrong = wrong.where("copies > 1 or null_part")
-    some = wrong.orderBy("shown").limit(5).collect()
-    if some:
-        rows = wrong.selectExpr("sum(copies)").collect()[0][0]
-        examples = "; ".join(f"{row.shown} {row.copies} times" if not row.null_part else row.shown for row in some)
+    if not lacking:
+        return rule.hashed(current, own, date)
+    if current.where(f"not keyhash <=> {rule.keyhash(own)}").limit(1).collect():
         raise ValueError(
-            f"dbt_cdc.hash_diff: {rows} rows of {side} have NULL in a key part or a key that stands more than once: "
-            f"{examples}"
+            f"dbt_cdc.hash_diff: the digests of current are not {rule.algorithm} of these keys, and it lacks columns "
+            f"to make them anew: {', '.join(lacking)}"
         )
+    return current.selectExpr("keyhash", "nonkeyhash", *quoted(f.name for f in own), date)
 
 
 def _classified(old: Any, new: Any, names: list[str], extract_type: str, date: str) -> Any:

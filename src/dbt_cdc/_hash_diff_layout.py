@@ -210,7 +210,7 @@ def _type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
             return []
         got, source = declared.simpleString(), "the model's data_type"
     else:
-        if _widens(given.simpleString(), old.simpleString()):
+        if widens(given.simpleString(), old.simpleString()):
             return []
         got, source = given.simpleString(), "the data"
     return [
@@ -219,7 +219,7 @@ def _type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
     ]
 
 
-def _widens(narrow: str, wide: str) -> bool:
+def widens(narrow: str, wide: str) -> bool:
     """Whether values of one type enter the other unchanged, or (from strings) are checked one by one."""
     if narrow in (wide, "string", "void"):
         return True

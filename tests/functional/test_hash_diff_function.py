@@ -35,6 +35,12 @@ def test_rows_of_both_sides_are_told_apart_whether_or_not_the_digests_are_there(
     delta = dbt_cdc.hash_diff(first, second, keys=["id"], effective_date=NEW, extract_type="delta")
     assert sorted((r.id, r.operation, r.eff_start_date) for r in delta.collect()) == [
         (1, "N", None), (2, "U", NEW), (3, "X", None), (4, "I", NEW)]  # fmt: skip
+    # its own result is the next current: what was deleted stays gone, or comes back as new
+    third = spark.sql("select * from values (2, 'B'), (3, null) as (id, v)")
+    after = dbt_cdc.hash_diff(full.where("id <> 1"), third, keys=["id"], effective_date="2020-01-03")
+    assert sorted((r.id, r.operation) for r in after.collect()) == [(2, "N"), (3, "I"), (4, "D")]
+    without = dbt_cdc.hash_diff(full, third.where("id = 2"), keys=["id"], effective_date="2020-01-03")
+    assert sorted((r.id, r.operation) for r in without.collect()) == [(1, "D"), (2, "N"), (4, "D")]
 
 
 def test_ignored_columns_and_other_algorithms(spark: SparkSession) -> None:
@@ -44,6 +50,33 @@ def test_ignored_columns_and_other_algorithms(spark: SparkSession) -> None:
     assert [(row.operation, row.batch, len(row.keyhash)) for row in same] == [("N", 1, 64)]
     differs = dbt_cdc.hash_diff(first, second, keys=["id"], hash_algorithm="xxhash64").collect()
     assert [(row.operation, row.batch, len(row.keyhash)) for row in differs] == [("U", 2, 16)]
+    # digests of current that were made in another way are made anew
+    kept = dbt_cdc.hash_diff(None, first, keys=["id"])
+    again = dbt_cdc.hash_diff(kept, second, keys=["id"], ignore_columns=["batch"], hash_algorithm="sha2_256").collect()
+    assert [(row.operation, row.batch, len(row.keyhash)) for row in again] == [("N", 1, 64)]
+
+
+def test_names_match_whatever_their_case_and_a_column_of_two_types_takes_the_wider_one(spark: SparkSession) -> None:
+    current = spark.sql("select * from values (1, 'a', 1.5), (2, 'b', 2.5), (3, 'c', 3.5) as (ID, Name, paid)")
+    incoming = spark.sql("select * from values (1L, 'a', 1.50), (2L, 'B', 2.50) as (id, name, PAID)")
+    for known in (current, dbt_cdc.hash_diff(None, current, keys="Id", effective_date=OLD)):
+        told = dbt_cdc.hash_diff(known, incoming, keys="iD", effective_date=NEW)
+        assert told.columns == ["keyhash", "nonkeyhash", "id", "name", "PAID", "operation", "eff_start_date"]
+        assert [dict(told.dtypes)[name] for name in ("id", "PAID")] == ["bigint", "decimal(3,2)"]
+        rows = told.selectExpr("id", "name", "cast(PAID as string)", "operation").collect()
+        assert sorted(map(tuple, rows)) == [(1, "a", "1.50", "N"), (2, "B", "2.50", "U"), (3, "c", "3.50", "D")]
+
+
+def test_digests_are_used_as_they_are_where_a_column_is_kept_apart_if_they_were_made_alike(spark: SparkSession) -> None:
+    data = spark.sql("select * from values (1, 'a', 's1'), (2, 'b', 's2') as (id, v, ssn)")
+    kept = dbt_cdc.hash_diff(None, data, keys="id").drop("ssn")
+    changed = data.selectExpr("id", "v", "if(id = 2, 'new', ssn) as ssn")
+    assert [row.operation for row in dbt_cdc.hash_diff(kept, changed, keys="id").orderBy("id").collect()] == ["N", "U"]
+    with pytest.raises(ValueError, match=r"digests of current are not sha2_256 of these keys, and it lacks .*: ssn"):
+        dbt_cdc.hash_diff(kept, changed, keys="id", hash_algorithm="sha2_256")
+    # the digest of a narrower column says nothing about a wider one
+    with pytest.raises(ValueError, match="column 'id' is bigint in incoming and int in current: cast one of them"):
+        dbt_cdc.hash_diff(kept, changed.selectExpr("cast(id as bigint) as id", "v", "ssn"), keys="id")
 
 
 def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: SparkSession) -> None:
@@ -55,5 +88,8 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
         dbt_cdc.hash_diff(bad, good, keys=["id"])
     with pytest.raises(ValueError) as wrong:
         dbt_cdc.hash_diff(good, good, keys=["ID_"], extract_type="half", hash_algorithm="md4", effective_date="soon")
+    with pytest.raises(ValueError) as unlike:
+        dbt_cdc.hash_diff(good.selectExpr("id as nr", "1 as v"), good, keys=["id"])
+    assert "current has no key column 'id'; column 'v' is string in incoming and int in current" in str(unlike.value)
     for part in ("did you mean 'id'?", "got 'half'", "got 'md4'", "got 'soon'"):
         assert part in str(wrong.value)

@@ -43,11 +43,13 @@
     {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
     {%- for relation in relations if plan.new -%}
         {%- set has = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
-        {%- set added = [] -%}
+        {%- set names, added = [], [] -%}
         {%- for column in plan.new if column.name | lower not in has -%}
+            {%- do names.append(column.name) -%}
             {%- do added.append(dbt_cdc._quote(column.name) ~ ' ' ~ column.type) -%}
         {%- endfor -%}
         {%- if added -%}
+            {%- do dbt_cdc._allow_names(dbt_cdc._load_relation(relation), names) -%}
             {%- do dbt_cdc._apply_run('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
         {%- endif -%}
     {%- endfor -%}

@@ -66,12 +66,8 @@
 
 {%- macro _apply_create(plan, relation, query, temporary=false, properties={}) -%}
     {#- A table of ours: `or replace` so that a reader never misses it. Column mapping where a name asks for it. -#}
-    {%- set all_properties = {} -%}
-    {%- set needs_mapping = modules.re.search('[ ,;{}()\\n\\t=.]', (plan.order or []) | join('')) -%}
     {%- set format = config.get('file_format') -%}
-    {%- if needs_mapping and not temporary -%}
-        {%- do all_properties.update(dbt_cdc._formats()[format].column_names) -%}
-    {%- endif -%}
+    {%- set all_properties = dbt_cdc._properties_of_names([] if temporary else plan.order, format) -%}
     {%- do all_properties.update(config.get('tblproperties') or {} if relation == plan.target else {}) -%}
     {%- do all_properties.update(properties) -%}
     {%- set pairs = [] -%}

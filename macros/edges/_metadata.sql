@@ -12,7 +12,7 @@
 
 
 {%- macro _metadata_relation() -%}
-    {%- set schema = (var('dbt_cdc', none) or {}).get('metadata_schema') or var('metadata_schema', none) or target.schema -%}
+    {%- set schema = dbt_cdc._var('metadata_schema') or target.schema -%}
     {%- do return(api.Relation.create(schema=schema, identifier='cdc_metadata', type='table')) -%}
 {%- endmacro -%}
 

@@ -2,11 +2,8 @@
 
 {%- macro delta__drop_columns(relation, columns) -%}
     {#- Delta drops a column without writing the data anew only where columns are mapped by name -#}
-    {%- do return([
-        "alter table " ~ relation ~ " set tblproperties ('delta.columnMapping.mode' = 'name',"
-            ~ " 'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5')",
-        "alter table " ~ relation ~ " drop columns (" ~ (columns | join(', ')) ~ ")",
-    ]) -%}
+    {%- do return(dbt_cdc.delta__map_names(relation)
+                  + ["alter table " ~ relation ~ " drop columns (" ~ (columns | join(', ')) ~ ")"]) -%}
 {%- endmacro -%}
 
 

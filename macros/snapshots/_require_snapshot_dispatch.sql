@@ -5,7 +5,7 @@
     {%- set asking = [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' and node.unique_id in selected_resources -%}
         {%- set given = dbt_cdc._meta(node) -%}
-        {%- if given is not mapping or given.values() | select | list -%}{%- do asking.append(node.unique_id) -%}{%- endif -%}
+        {%- if given is not mapping or given.values() | reject('none') | reject('false') | list -%}{%- do asking.append(node.unique_id) -%}{%- endif -%}
     {%- endfor -%}
     {%- if asking and not dbt_cdc._snapshots_are_dispatched() -%}
         {%- do exceptions.raise_compiler_error(

@@ -5,7 +5,7 @@
             'type': 'string', 'values': ['timestamp_ntz', 'timestamp'], 'default': 'timestamp_ntz'},
         'max_delete_fraction': {'type': 'number'},
     } -%}
-    {%- do spec.update(dbt_cdc._common_options()) -%}
+    {%- do spec.update({'change_log': dbt_cdc._common_options()['change_log']}) -%}
     {%- do return(spec) -%}
 {%- endmacro -%}
 
@@ -22,7 +22,10 @@
     {%- do faults.extend(dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction, node)) -%}
     {%- do faults.extend(dbt_cdc._change_log_faults(options, node)) -%}
     {%- if options.operational_metadata -%}
-        {%- do faults.extend(dbt_cdc._operational_var_faults()) -%}
+        {%- do faults.extend(dbt_cdc._operational_var_faults(node)) -%}
+    {%- elif dbt_cdc._meta(node) is mapping and dbt_cdc._meta(node).get('effective_timestamp_type') is not none -%}
+        {%- do faults.append("option 'effective_timestamp_type' has no meaning without operational_metadata: true, got "
+                             ~ (options.effective_timestamp_type | tojson) ~ "; set that too, or remove the option") -%}
     {%- endif -%}
     {%- do return(dbt_cdc._check_options(dbt_cdc._snapshot_option_spec(), faults, node)) -%}
 {%- endmacro -%}
@@ -53,7 +56,7 @@
 {%- endmacro -%}
 
 
-{%- macro _operational_var_faults() -%}
+{%- macro _operational_var_faults(node=none) -%}
     {%- set faults = [] -%}
     {%- set high_date = dbt_cdc._high_date_text() -%}
     {%- if not modules.re.fullmatch('[0-9]{4}-[0-9]{2}-[0-9]{2}( [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?)?', high_date) -%}
@@ -73,5 +76,8 @@
     {%- if names | unique | list | length < names | length -%}
         {%- do faults.append("var 'operational_metadata_columns' gives one name to several columns: " ~ (names | join(', '))) -%}
     {%- endif -%}
+    {%- for name in dbt_cdc._snapshot_columns(node).values() if name | lower in names -%}
+        {%- do faults.append("var 'operational_metadata_columns' gives the name of a column of dbt's own: " ~ name) -%}
+    {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

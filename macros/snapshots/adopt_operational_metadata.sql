@@ -20,6 +20,7 @@
         {%- for statement in dbt_cdc._for_format('allow_type', dbt_cdc._format_of(target))(target, options.effective_timestamp_type) -%}
             {%- do run_query(statement) -%}
         {%- endfor -%}
+        {%- do dbt_cdc._allow_names(target, names.values()) -%}
         {%- do run_query('alter table ' ~ target ~ ' add columns (' ~ (missing | join(', ')) ~ ')') -%}
     {%- endif -%}
     {%- do run_query(dbt_cdc._adoption_update(node, options, target, existing)) -%}
@@ -37,7 +38,18 @@
     {%- if dbt_cdc._format_of(target) is none -%}
         {%- do return([target ~ " is no Delta, Iceberg or Hudi table"]) -%}
     {%- endif -%}
-    {%- do return([]) -%}
+    {%- do return(dbt_cdc._partly_operational_faults(target)) -%}
+{%- endmacro -%}
+
+
+{%- macro _partly_operational_faults(target) -%}
+    {#- The columns are added in one statement: where only some are there, they came with the source. -#}
+    {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
+    {%- set names, present = dbt_cdc._operational_columns(), [] -%}
+    {%- for name in names.values() if name | lower in existing -%}{%- do present.append(name) -%}{%- endfor -%}
+    {%- if present | length in [0, names | length] -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([target ~ " has the column(s) " ~ (present | join(', ')) ~ " of the source, and operational columns would have"
+                   ~ " the same name: choose others by the var 'operational_metadata_columns'"]) -%}
 {%- endmacro -%}
 
 

@@ -2,7 +2,8 @@
 {%- macro default__build_snapshot_table(strategy, sql) -%}
     {%- set options = dbt_cdc._snapshot_options() -%}
     {%- if execute -%}
-        {%- do dbt_cdc._raise_faults(dbt_cdc._source_faults(strategy, sql)) -%}
+        {%- do dbt_cdc._raise_faults(
+            dbt_cdc._source_name_faults(get_columns_in_query(sql), options) + dbt_cdc._source_faults(strategy, sql)) -%}
     {%- endif -%}
     {%- if not options.operational_metadata -%}
         {%- do return(dbt.default__build_snapshot_table(strategy, sql)) -%}

@@ -9,5 +9,8 @@
     {%- set known = dbt.default__get_or_create_relation(database, schema, identifier, type) -%}
     {%- if known[0] or not execute -%}{%- do return(known) -%}{%- endif -%}
     {%- set found = dbt_cdc._load_relation(known[1]) -%}
-    {%- do return([true, found] if found is not none else known) -%}
+    {%- if found is none -%}{%- do return(known) -%}{%- endif -%}
+    {#- dbt's strategies ask its cache for the table, too -#}
+    {%- do adapter.cache_added(found) -%}
+    {%- do return([true, found]) -%}
 {%- endmacro -%}

@@ -11,21 +11,46 @@
         target_relation, dbt_cdc._snapshot_columns(), strategy) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
-        + dbt_cdc._operational_table_faults(target_relation, options) + dbt_cdc._source_faults(strategy, source_sql)) -%}
+        + dbt_cdc._operational_table_faults(target_relation, options)
+        + dbt_cdc._source_name_faults(get_columns_in_query(source_sql), options)
+        + dbt_cdc._source_faults(strategy, source_sql)) -%}
     {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
     {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, target_relation) -%}
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._staging_faults(staging, strategy, target_relation, options)) -%}
+    {%- set faults = dbt_cdc._staging_faults(staging, strategy, target_relation, options) -%}
+    {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
+    {%- do dbt_cdc._allow_new_names(shape) -%}
     {%- do dbt_cdc._look_up_returning(shape, staging) -%}
     {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
 {%- endmacro -%}
 
 
 {%- macro _staging_relation(target_relation, kind='changes') -%}
+    {#- Threads share a session, and snapshots of one name may lie in several schemas. -#}
+    {%- set own = local_md5(model.unique_id)[:8] ~ '_' ~ invocation_id.replace('-', '') -%}
     {%- do return(api.Relation.create(
-        identifier='dbt_cdc__' ~ target_relation.identifier ~ '__' ~ kind ~ '__' ~ invocation_id.replace('-', ''),
-        type='view')) -%}
+        identifier='dbt_cdc__' ~ target_relation.identifier ~ '__' ~ kind ~ '__' ~ own, type='view')) -%}
+{%- endmacro -%}
+
+
+{%- macro _forget_changes() -%}
+    {#- `returning` reads `changes`: it can't be found any more once that is gone -#}
+    {%- for kind in ['returning', 'changes'] -%}
+        {%- set kept = dbt_cdc._staging_relation(this, kind) -%}
+        {%- do run_query('uncache table if exists ' ~ kept) -%}
+        {%- do run_query('drop view if exists ' ~ kept) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _allow_new_names(shape) -%}
+    {#- dbt adds the source's new columns to the target next. -#}
+    {%- set existing = adapter.get_columns_in_relation(shape.target) | map(attribute='name') | map('lower') | list -%}
+    {%- set new = [] -%}
+    {%- for name in shape.source_columns if name | lower not in existing -%}{%- do new.append(name) -%}{%- endfor -%}
+    {%- do dbt_cdc._allow_names(shape.target, new) -%}
 {%- endmacro -%}
 
 
@@ -62,9 +87,9 @@
     {%- endfor -%}
     {%- if missing -%}
         {%- do faults.append(target_relation ~ " has no column(s) " ~ (missing | join(', ')) ~ "; " ~ dbt_cdc._adopt_hint()) -%}
-    {%- elif not faults and dbt_cdc._open_without_high_date(target_relation) -%}
-        {%- do faults.append(target_relation ~ " has open records without " ~ names.effective_end_timestamp
-            ~ ", written while the option was off; " ~ dbt_cdc._adopt_hint()) -%}
+    {%- elif not faults and dbt_cdc._has_unfilled_records(target_relation) -%}
+        {%- do faults.append(target_relation ~ " has records whose operational columns are not filled in, written or closed"
+            ~ " while the option was off; " ~ dbt_cdc._adopt_hint()) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
@@ -75,11 +100,12 @@
 {%- endmacro -%}
 
 
-{%- macro _open_without_high_date(target_relation) -%}
+{%- macro _has_unfilled_records(target_relation) -%}
+    {%- set names = dbt_cdc._operational_columns() -%}
+    {%- set end, closed_by = dbt_cdc._quote(names.effective_end_timestamp), dbt_cdc._quote(names.update_process_id) -%}
     {%- set found -%}
         select 1 from {{ target_relation }}
-        where {{ dbt_cdc._quote(dbt_cdc._operational_columns().effective_end_timestamp) }} is null
-            and {{ dbt_cdc._is_open() }}
+        where {{ end }} is null or ({{ closed_by }} is null and not ({{ dbt_cdc._is_open() }}))
         limit 1
     {%- endset -%}
     {%- do return(run_query(found).rows | length > 0) -%}

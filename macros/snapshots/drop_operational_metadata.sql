@@ -10,6 +10,8 @@
     {%- endif -%}
     {%- if target is none -%}
         {%- do faults.append(node.schema ~ '.' ~ node.alias ~ " does not exist; there is nothing to drop") -%}
+    {%- else -%}
+        {%- do faults.extend(dbt_cdc._partly_operational_faults(target)) -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(faults, node) -%}
     {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}

@@ -14,14 +14,12 @@
 
 
 {%- macro _properties_of_snapshot() -%}
-    {#- With the properties without which a format would refuse names such as `a b` or `a.b` only where the source has such
-        a name, as they limit who can read the table. -#}
     {%- set format = dbt_cdc._formats().get(config.get('file_format')) -%}
     {%- if not format -%}{%- do return({}) -%}{%- endif -%}
     {%- set properties = dbt_cdc._for_format('snapshot_properties', config.get('file_format'))() -%}
-    {%- set names = get_columns_in_query(model.compiled_code) if format.column_names else [] -%}
-    {%- for name in names if modules.re.search('[ ,;{}()\n\t=]', name) -%}
-        {%- do properties.update(format.column_names) -%}
-    {%- endfor -%}
+    {%- if format.column_names -%}
+        {%- set names = get_columns_in_query(model.compiled_code) + dbt_cdc._operational_columns().values() | list -%}
+        {%- do properties.update(dbt_cdc._properties_of_names(names, config.get('file_format'))) -%}
+    {%- endif -%}
     {%- do return(properties) -%}
 {%- endmacro -%}

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
+from types import ModuleType
 from typing import Any
 
 from dbt.adapters.base import PythonJobHelper
@@ -69,21 +72,18 @@ class SessionPythonJobHelper(PythonJobHelper):
         spark = get_session(self.credentials.server_side_parameters or {})
         source = ModelSource(self.parsed_model, self.project)
         own, generated, target = self._parts(compiled_code, source)
-        namespace: dict[str, Any] = {
-            "spark": spark,
-            "__name__": f"dbt_model_{self.parsed_model['name']}",
-            "__file__": source.path,
-        }
         doing = ""
-        try:
-            exec(own, namespace)
-            exec(generated, namespace)
-            if target is not None:
-                frame = self._frame(namespace)
-                doing = f"while writing {target.relation}"
-                write(frame, target)
-        except (Exception, SystemExit) as problem:
-            raise source.error(problem, doing) from problem
+        with _module(f"dbt_model_{self.parsed_model['name']}", source.path) as namespace:
+            namespace["spark"] = spark
+            try:
+                exec(own, namespace)
+                exec(generated, namespace)
+                if target is not None:
+                    frame = self._frame(namespace)
+                    doing = f"while writing {target.relation}"
+                    write(frame, target)
+            except (Exception, SystemExit) as problem:
+                raise source.error(problem, doing) from problem
         outcome = namespace.get(OUTCOME, Outcome())
         assert isinstance(outcome, Outcome)
         return outcome
@@ -108,6 +108,25 @@ class SessionPythonJobHelper(PythonJobHelper):
         frame = to_spark(namespace["model"](namespace["dbtObj"](_reader(spark)), spark), spark)
         _logger.debug(f"{self.parsed_model['unique_id']}: model() returned after {perf_counter() - started:.2f} s")
         return frame
+
+
+@contextmanager
+def _module(name: str, path: str) -> Iterator[dict[str, Any]]:
+    """The namespace of a module of its own: what a model defines (dataclasses, say) looks itself up by its module.
+
+    Functions go to Spark's workers whole: those can't import the module.
+    """
+    from pyspark import cloudpickle
+
+    module = ModuleType(name)
+    module.__file__ = path
+    sys.modules[name] = module
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        yield module.__dict__
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+        del sys.modules[name]
 
 
 def _reader(spark: Any) -> Callable[[str], Any]:

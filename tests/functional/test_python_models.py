@@ -174,8 +174,34 @@ def test_two_models_run_at_the_same_time(project: Project) -> None:
     project.write(
         {f"models/{own}.py": meet.format(folder=project.folder, own=own, other=other) for own, other in pairs}
     )
+    project.write(
+        {
+            "models/typed.py": """
+                from __future__ import annotations
+
+                from dataclasses import dataclass
+
+                from pyspark.sql.functions import udf
+
+
+                @dataclass
+                class Point:
+                    x: int
+
+                    def doubled(self) -> int:
+                        return self.x * 2
+
+
+                def model(dbt, spark):
+                    dbt.config(materialized="table")
+                    doubled = udf(lambda x: Point(x).doubled(), "int")
+                    return spark.range(2).select(doubled("id").alias("x"))
+            """
+        }
+    )
     before = temporary_views(project)
     project.dbt("run", "--threads", "2")
+    assert project.rows("select x from {schema}.typed order by x") == [(0,), (2,)]
     assert project.rows("select * from {schema}.left order by id") == [(0, "left"), (1, "left")]
     assert project.rows("select * from {schema}.right order by id") == [(0, "right"), (1, "right")]
     assert temporary_views(project) == before
@@ -183,7 +209,7 @@ def test_two_models_run_at_the_same_time(project: Project) -> None:
 
 def temporary_views(project: Project) -> set[str]:
     """Of the session, which the tests of a run share."""
-    return {table.name for table in project.spark.catalog.listTables(project.schema) if table.isTemporary}
+    return {row.tableName for row in project.spark.sql(f"show tables in {project.schema}").collect() if row.isTemporary}
 
 
 #: A consumer's macros for a catalog that knows grants: eve has one already; the statements are kept in a table.

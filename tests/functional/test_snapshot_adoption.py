@@ -29,9 +29,10 @@ BY_PROCESS = (
 def test_a_stock_snapshot_adopts_the_columns_and_stock_dbt_can_go_on_with_it(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
     project.configure(dispatch=False)
-    supply(project, "(1, 'a', timestamp '2024-01-01'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
+    others = ", (2, 'b', timestamp '2024-01-01'), (3, 'c', timestamp '2024-01-01')"
+    supply(project, "(1, 'a', timestamp '2024-01-01')" + others, COLUMNS)
     project.dbt("snapshot")
-    supply(project, "(1, 'a2', timestamp '2024-01-02'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
+    supply(project, "(1, 'a2', timestamp '2024-01-02')" + others, COLUMNS)
     project.dbt("snapshot")
     history = project.rows("select id, status, dbt_scd_id, dbt_valid_from, dbt_valid_to from {schema}.s order by 1, 4")
 
@@ -46,31 +47,35 @@ def test_a_stock_snapshot_adopts_the_columns_and_stock_dbt_can_go_on_with_it(pro
         (1, "a", process, process, datetime(2024, 1, 1), datetime(2024, 1, 2)),
         (1, "a2", process, None, datetime(2024, 1, 2), HIGH),
         (2, "b", process, None, datetime(2024, 1, 1), HIGH),
+        (3, "c", process, None, datetime(2024, 1, 1), HIGH),
     ]
     project.dbt(*ADOPT)
     assert project.rows(BY_PROCESS) == adopted
     kept = project.rows("select id, status, dbt_scd_id, dbt_valid_from, dbt_valid_to from {schema}.s order by 1, 4")
     assert kept == history
 
-    supply(project, "(1, 'a3', timestamp '2024-01-03'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
+    supply(project, "(1, 'a3', timestamp '2024-01-03')" + others, COLUMNS)
     run = snapshot(project)
     assert project.rows(BY_PROCESS)[1:3] == [
         (1, "a2", process, run, datetime(2024, 1, 2), datetime(2024, 1, 3)),
         (1, "a3", run, None, datetime(2024, 1, 3), HIGH),
     ]
 
-    # off: the columns stay, what is written from now on has none
-    project.configure()
-    supply(project, "(1, 'a4', timestamp '2024-01-04'), (2, 'b', timestamp '2024-01-01')", COLUMNS)
-    project.dbt("snapshot")
+    # off: the columns stay, what is closed and written from now on has none; on again, the gap is told
+    for rows in ("(1, 'a3', timestamp '2024-01-03')", "(1, 'a4', timestamp '2024-01-04')"):
+        project.configure()
+        supply(project, rows + ", (2, 'b', timestamp '2024-01-01')", COLUMNS)
+        project.dbt("snapshot")
+        project.configure(snapshots=ON)
+        assert "records whose operational columns are not filled in" in project.error("snapshot")
     assert project.rows(BY_PROCESS)[3] == (1, "a4", None, None, None, None)
-
-    # on again: told to fill the gap, by the same command
-    project.configure(snapshots=ON)
-    assert "open records without effective_end_timestamp" in project.error("snapshot")
+    assert project.rows(BY_PROCESS)[5] == (3, "c", process, None, datetime(2024, 1, 1), HIGH)
     project.dbt(*ADOPT)
     rows = project.rows(BY_PROCESS)
-    assert [row[5] for row in rows] == [datetime(2024, 1, 2), datetime(2024, 1, 3), datetime(2024, 1, 4), HIGH, HIGH]
+    ends = [datetime(2024, 1, 2), datetime(2024, 1, 3), datetime(2024, 1, 4), HIGH, HIGH]
+    assert [row[5] for row in rows[:5]] == ends
+    closed_at = project.rows("select dbt_valid_to from {schema}.s where id = 3")[0][0]
+    assert rows[5][3] is not None and rows[5][5] == closed_at
     assert all((row[3] is None) == (row[5] == HIGH) and row[2] for row in rows)
 
     # given back: stock dbt goes on
@@ -90,6 +95,7 @@ def test_a_stock_snapshot_adopts_the_columns_and_stock_dbt_can_go_on_with_it(pro
         (1, "a4", datetime(2024, 1, 5)),
         (1, "a5", None),
         (2, "b", None),
+        (3, "c", closed_at),
     ]
     dbt_columns = ["dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to"]
     assert [name for name, _ in project.columns("s")] == ["id", "status", "updated_at", *dbt_columns]
@@ -105,3 +111,14 @@ def test_adoption_says_what_it_needs(project: Project) -> None:
     project.configure(snapshots=ON)
     project.error(*ADOPT)
     assert "does not exist" in project.log()
+
+    # a source's own columns are neither filled in nor dropped
+    project.configure()
+    supply(project, "(1, 'a', timestamp '2024-01-01', timestamp '2024-01-01')", COLUMNS + ", update_timestamp")
+    project.dbt("snapshot")
+    project.configure(snapshots=ON)
+    project.error(*ADOPT)
+    project.configure()
+    project.error("run-operation", "drop_operational_metadata", "--args", "{snapshot: s}")
+    assert project.log().count("has the column(s) update_timestamp of the source") >= 2
+    assert project.rows("select id, update_timestamp from {schema}.s") == [(1, datetime(2024, 1, 1))]

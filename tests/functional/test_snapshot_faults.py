@@ -19,6 +19,7 @@ snapshots:
       meta: {dbt_cdc: %s}
 """
 COLUMNS = "id, region, status"
+NAMES = {"insert_proces_id": "x", "insert_timestamp": "dbt_valid_from"}
 
 
 def write(project: Project, options: str) -> None:
@@ -43,6 +44,8 @@ def test_without_the_dispatch_entry_the_run_stops_at_once_with_the_lines_to_past
         "dbt_project.yml",
     ):
         assert part in error + project.log()
+    write(project, "{max_delete_fraction: 0}")
+    assert "search_order: ['consumer', 'dbt_cdc', 'dbt']" in project.error("snapshot") + project.log()
     assert project.tables() == {"things"}
 
     # what is not selected, or asks for nothing, is let be
@@ -53,10 +56,8 @@ def test_without_the_dispatch_entry_the_run_stops_at_once_with_the_lines_to_past
 
 
 @pytest.mark.one_format
-def test_all_wrong_options_are_told_at_once_before_anything_is_written(project: Project) -> None:
-    project.configure(
-        vars={"default_high_dttm": "the end", "dbt_cdc": {"operational_metadata_columns": {"insert_proces_id": "x"}}}
-    )
+def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written(project: Project) -> None:
+    project.configure(vars={"default_high_dttm": "the end", "dbt_cdc": {"operational_metadata_columns": NAMES}})
     write(
         project,
         "{operational_metadata: true, max_delete_fraction: 1.5, "
@@ -72,8 +73,19 @@ def test_all_wrong_options_are_told_at_once_before_anything_is_written(project: 
         "'default_high_dttm' must be a point in time",
         '"the end"',
         "unknown column 'insert_proces_id', did you mean 'insert_process_id'?",
+        "gives the name of a column of dbt's own: dbt_valid_from",
     ):
         assert part in error
+
+    project.configure()
+    write(project, "{effective_timestamp_type: timestamp}")
+    error = project.error("snapshot")
+    assert "'effective_timestamp_type' has no meaning without operational_metadata: true, got \"timestamp\"" in error
+    write(project, "{operational_metadata: true}")
+    supply(project, "(1, 'eu', 'a', 'b', 'c')", COLUMNS + ", Update_Timestamp, dbt_cdc_loaded_at")
+    error = project.error("snapshot")
+    assert "the source has a column 'Update_Timestamp', which is the name of an operational column" in error
+    assert "the source has a column 'dbt_cdc_loaded_at': names that begin with dbt_cdc_ are the package's own" in error
     assert project.tables() == {"things"}
 
 
@@ -128,7 +140,7 @@ def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Projec
 OTHER_RUN = """
 {% macro spark__create_columns(relation, columns) %}
     {% if var('other_run', '') %}
-        {% set kept = 'dbt_cdc__s__changes__' ~ invocation_id.replace('-', '') %}
+        {% set kept = dbt_cdc._staging_relation(this) | string %}
         {% do run_query('create or replace table ' ~ relation ~ '_frozen using FORMAT as select * from ' ~ kept) %}
         {% do run_query('uncache table ' ~ kept) %}
         {% do run_query('create or replace temporary view ' ~ kept ~ ' as select * from ' ~ relation ~ '_frozen') %}

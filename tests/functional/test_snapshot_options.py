@@ -144,6 +144,15 @@ def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project:
     ]  # fmt: skip
 
 
+#: A second table of one name, in a schema of its own, which gets a column with an odd name later.
+PLAIN = """
+    {% snapshot plain %}
+    {{ config(unique_key='id', strategy='check', check_cols='all', alias='odd', schema='b') }}
+    select 1 as id LATER
+    {% endsnapshot %}
+"""
+
+
 def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project) -> None:
     project.write(
         {
@@ -152,6 +161,7 @@ def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project
                 {{ config(materialized='ephemeral') }}
                 select * from {{ source('raw', 'things') }}
             """,
+            "snapshots/plain.sql": PLAIN.replace("LATER", ""),
             "snapshots/s.sql": """
                 {% snapshot odd %}
                 {{ config(unique_key='`order id`', strategy='check', check_cols='all', hard_deletes='new_record') }}
@@ -173,6 +183,7 @@ def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project
     make = "create or replace table {schema}.things using %s %s as select * from values %s as t(%s)"
     project.sql(make % (project.file_format, mapping, rows.replace("''", "\\'"), odd))
     first = snapshot(project)
+    project.write({"snapshots/plain.sql": PLAIN.replace("LATER", ", 2 as `unit price`")})
     project.sql(make % (project.file_format, mapping, "('o2', 2, 'y', true)", odd + ", later"))
     second = snapshot(project)
     project.sql(make % (project.file_format, mapping, "('o2', 3, 'y', true)", odd + ", later"))
@@ -191,3 +202,9 @@ def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project
     is_open = "effective_end_timestamp = timestamp_ntz '9999-12-31 00:00:00'"
     assert project.rows(f"select count(*) from {{schema}}.odd where {is_open}") == [(2,)]
     assert project.tables() == {"things", "odd"}
+    assert project.rows("select id, `unit price`, Job from {schema}_b.odd order by insert_timestamp") == [
+        (1, None, first),
+        (1, 2, second),
+    ]
+    project.sql("drop table {schema}_b.odd")
+    project.sql("drop schema {schema}_b")

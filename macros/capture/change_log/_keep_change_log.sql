@@ -62,9 +62,7 @@
         'dbt_cdc.upto': commits[-1].version,
         'dbt_cdc.upto_micros': commits[-1].micros,
     } -%}
-    {%- if modules.re.search('[ ,;{}()\\n\\t=.]', table.columns | map(attribute='name') | join('')) -%}
-        {%- do properties.update(dbt_cdc._formats()[table.format].column_names) -%}
-    {%- endif -%}
+    {%- do properties.update(dbt_cdc._properties_of_names(table.columns | map(attribute='name'), table.format)) -%}
     {%- do properties.update(dbt_cdc._for_format('change_log', table.format)()) -%}
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}
     {%- call statement('change_log', auto_begin=false) -%}

@@ -1,0 +1,34 @@
+{#- Names such as `a b` or `a.b`: a format may refuse them in a table that lacks certain properties, which it gets only where
+    a name asks for them, as they limit who can read the table. -#}
+
+{%- macro _is_odd_name(name) -%}
+    {%- do return(modules.re.search('[ ,;{}()\n\t=.]', name) is not none) -%}
+{%- endmacro -%}
+
+
+{%- macro _properties_of_names(names, format) -%}
+    {#- The properties of a new table with columns of these names. -#}
+    {%- set properties = {} -%}
+    {%- for name in names if dbt_cdc._is_odd_name(name) -%}
+        {%- do properties.update(dbt_cdc._formats()[format].column_names) -%}
+    {%- endfor -%}
+    {%- do return(properties) -%}
+{%- endmacro -%}
+
+
+{%- macro _allow_names(relation, names) -%}
+    {#- Gives an existing table what it needs to get columns of these names. -#}
+    {%- set format = dbt_cdc._format_of(relation) -%}
+    {%- if dbt_cdc._properties_of_names(names, format) -%}
+        {%- for statement in dbt_cdc._for_format('map_names', format)(relation) -%}{%- do run_query(statement) -%}{%- endfor -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro delta__map_names(relation) -%}
+    {#- the versions name what readers and writers must know; those that a table has beyond it stay -#}
+    {%- do return([
+        "alter table " ~ relation ~ " set tblproperties ('delta.columnMapping.mode' = 'name',"
+            ~ " 'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5')",
+    ]) -%}
+{%- endmacro -%}

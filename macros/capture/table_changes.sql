@@ -14,8 +14,7 @@
     {#- A relation out of what dbt takes: a relation, a model's name, or `schema.table`. -#}
     {%- if relation is not string -%}{%- do return(relation) -%}{%- endif -%}
     {%- if '.' not in relation -%}{%- do return(ref(relation)) -%}{%- endif -%}
-    {%- set parts = relation.split('.') -%}
-    {%- do return(api.Relation.create(schema=parts[-2], identifier=parts[-1])) -%}
+    {%- do return(dbt_cdc._relation_called(relation)) -%}
 {%- endmacro -%}
 
 
@@ -23,6 +22,11 @@
     {%- set formats = ['cdc', 'latest_state', 'net'] -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._value_faults('format', {'type': 'string', 'values': formats}, format)) -%}
+    {#- under --empty and --sample dbt's relation is a query of a part of the table, of which nothing can be asked -#}
+    {%- set relation = api.Relation.create(schema=relation.schema, identifier=relation.identifier) -%}
+    {%- if flags.EMPTY -%}
+        {%- do return(dbt_cdc._no_changes(dbt_cdc._changed_table(relation, unique_key, log=false))) -%}
+    {%- endif -%}
     {%- do return(dbt_cdc._changes_of(dbt_cdc._changed_table(relation, unique_key), begin, end, format)) -%}
 {%- endmacro -%}
 

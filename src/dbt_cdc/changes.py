@@ -36,7 +36,8 @@ def table_changes(
         dbt: The first argument of ``model``.
         spark: The second argument of ``model``.
         name: What ``dbt.ref`` or ``dbt.source`` takes; the model also has that call, as ``dbt.ref('orders')``, since
-            dbt reads a Python model's upstreams from such calls. ``'schema.table'`` names a table unknown to dbt.
+            dbt reads a Python model's upstreams from such calls. ``'schema.table'`` (or ``'catalog.schema.table'``)
+            names a table unknown to dbt.
         begin: Where the range begins, exclusive: a version, a timestamp (in the session's time zone unless it says its
             own) or ``'earliest'``, which is the default.
         end: Where the range ends, inclusive, given like ``begin``; by default the latest commit.

@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+import yaml
 
 from tests.support.project import Project
 
@@ -79,3 +80,24 @@ def test_hooks_lineage_unit_tests_and_state_selection_stay_as_they_are(project: 
     project.sql(f"update {{schema}}.customers_raw set {change} where customer = 1")
     project.dbt("run", "--select", "totals", "--vars", "{run: 3}")
     assert project.rows("select * from {schema}.totals order by customer") == [(1, "Anne", 10, 3), (2, "Bo", 25, 2)]
+
+    # a hash_diff model has a file_format without saying so
+    settings = yaml.safe_load((project.folder / "dbt_project.yml").read_text())
+    del settings["models"]["+file_format"]
+    (project.folder / "dbt_project.yml").write_text(yaml.safe_dump(settings))
+    project.sql("drop table {schema}.cdc_metadata")
+    project.write(
+        {
+            "models/hashed.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="hash_diff", unique_key="id")
+                    dbt.ref("orders")
+                    return dbt_cdc.ref_changes(dbt, spark, "orders")
+            """,
+            "models/hashed.yml": "models: [{name: hashed, config: {meta: {dbt_cdc: {extract_type: delta}}}}]",
+        }
+    )
+    project.dbt("run", "--select", "hashed")
+    assert project.rows("select watermark is not null, sequence from {schema}.cdc_metadata") == [(True, 1)]

@@ -194,9 +194,11 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
             return dbt_cdc.table_changes(dbt, spark, {call})
     """
     upstream = 'dbt.source("given", "kept")'
+    catalog = "" if changes.format == "hudi" else "spark_catalog."  # Hudi's procedures take no catalog
     calls = {
         "python_all": "'given', 'kept', unique_key='id'",
         "python_net": f"'{changes.project.schema}.kept', unique_key=['id'], format='net', end='{version}'",
+        "python_in_a_catalog": f"'{catalog}{changes.project.schema}.kept', unique_key='id'",
         "python_none": f"'given', 'kept', unique_key='id', begin=datetime.datetime.fromisoformat('{moment}')",
     }
     changes.project.write(
@@ -209,6 +211,10 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
             "models/s.yml": f"sources: [{{name: given, schema: {changes.project.schema}, tables: [{{name: kept}}]}}]",
         }
     )
+    changes.ask(
+        sql_all="source('given', 'kept'), unique_key='id'",
+        in_a_catalog=f"'{catalog}{changes.project.schema}.kept', unique_key='id'",
+    )
     message = changes.project.error("run")
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in message
     assert "by table_changes, but dbt knows no such upstream" in message
@@ -216,4 +222,12 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     assert changes.answer("python_all", "kept") == [*first, ("u", (1, "a"), (1, "c"))]
     assert changes.answer("python_net", "kept") == [("i", None, (2, "b")), ("i", None, (1, "c"))]
     assert changes.answer("python_none", "kept") == []
-    assert changes.project.tables() == {"kept", "python_all", "python_net", "python_none"}
+    assert changes.answer("in_a_catalog", "kept") == changes.answer("sql_all", "kept")
+    assert changes.answer("sql_all", "kept") == changes.answer("python_all", "kept")
+    answers = ["python_all", "python_net", "python_none", "python_in_a_catalog", "sql_all", "in_a_catalog"]
+    assert changes.project.tables() == {"kept", *answers}
+
+    schema = changes.project.columns("python_all")
+    changes.project.dbt("run", "--empty", "--select", *answers)
+    assert {name: changes.answer(name, "kept") for name in answers} == {name: [] for name in answers}
+    assert {str(changes.project.columns(name)) for name in answers} == {str(schema)}

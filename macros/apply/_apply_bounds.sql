@@ -2,10 +2,15 @@
 {%- macro _apply_bounded(plan) -%}
     {#- Key columns whose values survive being written as text. -#}
     {%- set bounded = [] -%}
-    {%- for name in plan.key if plan.types[name].split('(')[0] in ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'string', 'date'] -%}
+    {%- for name in plan.key if dbt_cdc._apply_type_of(plan, name).split('(')[0] in ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'string', 'date'] -%}
         {%- do bounded.append(name) -%}
     {%- endfor -%}
     {%- do return(bounded) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_type_of(plan, name) -%}
+    {%- do return(plan.casts.get(name | lower) or plan.types[name | lower]) -%}
 {%- endmacro -%}
 
 
@@ -24,7 +29,7 @@
     {%- for name in dbt_cdc._apply_bounded(plan) -%}
         {%- set low, high = row[offset + 2 * loop.index0], row[offset + 2 * loop.index0 + 1] -%}
         {%- if low is not none -%}
-            {%- do bounds.append({'name': name, 'low': low | string, 'high': high | string, 'type': plan.types[name]}) -%}
+            {%- do bounds.append({'name': name, 'low': low | string, 'high': high | string, 'type': dbt_cdc._apply_type_of(plan, name)}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(bounds) -%}

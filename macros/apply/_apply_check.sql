@@ -15,12 +15,35 @@
     {%- for name in plan.wrong -%}{%- do measures.append('count_if(' ~ plan.wrong[name] ~ ')') -%}{%- endfor -%}
     {%- set row = run_query('with given as (' ~ (plan.given or dbt_cdc._apply_given(plan)) ~ ')\n\nselect '
                             ~ (measures + dbt_cdc._apply_bound_measures(plan)) | join(', ') ~ ' from given')[0] -%}
+    {%- if not plan.given -%}{%- do plan.faults.extend(dbt_cdc._apply_cast_faults(plan)) -%}{%- endif -%}
     {#- a truncate concerns every key, and has none itself -#}
     {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=dbt_cdc._apply_bounds(plan, row, 6) if not row[2] else none) -%}
     {%- for name in plan.wrong -%}
         {%- set count = row[3 + loop.index0] -%}
         {%- if count -%}{%- do plan.faults.append(dbt_cdc._apply_wrong(plan, name, count)) -%}{%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_cast_faults(plan) -%}
+    {#- Values that do not come back the same from the type that the table has. -#}
+    {%- set faults, measures = [], [] -%}
+    {%- for name, type in plan.casts.items() -%}
+        {%- set column = dbt_cdc._quote(name) -%}
+        {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ type ~ ') as ' ~ plan.types[name] ~ ') <=> ' ~ column ~ ')' -%}
+        {%- do measures.extend(['count_if(' ~ lost ~ ')', 'min(if(' ~ lost ~ ', cast(' ~ column ~ ' as string), null))']) -%}
+    {%- endfor -%}
+    {%- if not measures -%}{%- do return([]) -%}{%- endif -%}
+    {%- set row = run_query('select ' ~ measures | join(', ') ~ ' from ' ~ plan.stage)[0] -%}
+    {%- for name, type in plan.casts.items() -%}
+        {%- set count, example = row[2 * loop.index0], row[2 * loop.index0 + 1] -%}
+        {%- if count -%}
+            {%- do faults.append("column '" ~ name ~ "': the table has type " ~ type ~ ", the batch " ~ plan.types[name] ~ " with "
+                ~ count ~ " value(s) that it can't hold, for example " ~ example
+                ~ ": cast it in the model, or run with --full-refresh") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 

@@ -20,7 +20,7 @@
 {%- macro _apply_target_types(plan) -%}
     {#- Lower-case names of the target's columns and their types. -#}
     {%- set types = {} -%}
-    {%- for name in plan.key -%}{%- do types.update({name | lower: plan.types[name]}) -%}{%- endfor -%}
+    {%- for name in plan.key -%}{%- do types.update({name | lower: dbt_cdc._apply_type_of(plan, name)}) -%}{%- endfor -%}
     {%- for column in plan.payload -%}{%- do types.update({column.name | lower: column.type}) -%}{%- endfor -%}
     {%- for name in ([plan.start, plan.end] if plan.scd == 2 else []) -%}
         {%- do types.update({name | lower: plan.sequence_type}) -%}

@@ -15,25 +15,28 @@
 
 
 {%- macro _apply_drop(plan, leftovers) -%}
-    {#- This run's temporary tables, and those of killed runs: there before this one began, and there still. -#}
+    {#- This run's temporary tables, and those of killed runs: older than any run that may still be at work. -#}
     {%- set drop = dbt_cdc._for_format('drop_temporary', plan.format) -%}
     {%- set images = [plan.images] if plan.last_version or plan.version else [] -%}
     {%- set touched = [plan.touched] if plan.collected is not none else [] -%}
     {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + images + touched -%}
         {%- do dbt_cdc._apply_run(drop(relation)) -%}
     {%- endfor -%}
-    {%- for name in (dbt_cdc._apply_temporary_tables(plan) if leftovers else []) if name in leftovers -%}
+    {%- for name in leftovers -%}
         {%- do dbt_cdc._apply_run(drop(plan.target.incorporate(path={'identifier': name}))) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
 
-{%- macro _apply_temporary_tables(relations) -%}
+{%- macro _apply_leftovers(relations) -%}
+    {#- Temporary tables begin with the time of their run (_apply_relations). -#}
     {%- set names = [] -%}
     {%- set prefix = (relations.target.identifier ~ '__dbt_tmp_') | lower -%}
+    {%- set a_day_ago = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=1) -%}
+    {%- set oldest = prefix ~ a_day_ago.strftime('%Y%m%dt%H%M%S') -%}
     {%- for row in run_query('show tables in ' ~ relations.target.include(identifier=false) ~ ' like '
                              ~ dbt_cdc._literal(relations.target.identifier ~ '__dbt_tmp_*')) -%}
-        {%- if (row[1] | lower).startswith(prefix) -%}{%- do names.append(row[1]) -%}{%- endif -%}
+        {%- if (row[1] | lower).startswith(prefix) and row[1] | lower < oldest -%}{%- do names.append(row[1]) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(names) -%}
 {%- endmacro -%}
@@ -50,6 +53,11 @@
         {%- endfor -%}
         {%- if added -%}
             {%- do dbt_cdc._allow_names(dbt_cdc._load_relation(relation), names) -%}
+            {%- for type in plan.new | map(attribute='type') | unique -%}
+                {%- for statement in dbt_cdc._for_format('allow_type', plan.format)(relation, type) -%}
+                    {%- do dbt_cdc._apply_run(statement) -%}
+                {%- endfor -%}
+            {%- endfor -%}
             {%- do dbt_cdc._apply_run('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
         {%- endif -%}
     {%- endfor -%}

@@ -53,8 +53,8 @@ events as (
 {%- macro _apply_given(plan) -%}
 {%- set options = plan.options -%}
 select
-    {%- for name in dbt_cdc._quoted_list(plan.key) %}
-        {{ name }},
+    {%- for name in plan.key %}
+        {{ dbt_cdc._apply_cast(plan, name) }} as {{ dbt_cdc._quote(name) }},
     {%- endfor %}
         {{ plan.sequence.sql }} as _dbt_cdc_sequence,
         case
@@ -70,9 +70,15 @@ select
         end as _dbt_cdc_kind,
         {{ dbt_cdc._apply_set_columns(plan) }} as _dbt_cdc_columns
     {%- for column in plan.payload %},
-        {{ dbt_cdc._quote(column.source) if column.source else 'null' }} as {{ dbt_cdc._quote(column.name) }}
+        {{ dbt_cdc._apply_cast(plan, column.source) if column.source else 'null' }} as {{ dbt_cdc._quote(column.name) }}
     {%- endfor %}
     from {{ plan.stage }}
+{%- endmacro -%}
+
+
+{%- macro _apply_cast(plan, name) -%}
+    {%- set type = plan.casts.get(name | lower) -%}
+    {%- do return('try_cast(' ~ dbt_cdc._quote(name) ~ ' as ' ~ type ~ ')' if type else dbt_cdc._quote(name)) -%}
 {%- endmacro -%}
 
 

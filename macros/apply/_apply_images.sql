@@ -56,6 +56,16 @@
 {%- endmacro -%}
 
 
+{%- macro _apply_live_columns(plan) -%}
+    {#- Of the target as it is: it gets its new columns later, when nothing can be refused any more. -#}
+    {%- set new, columns = plan.new | map(attribute='name') | list, dbt_cdc._quoted_list(plan.key) -%}
+    {%- for column in plan.payload -%}
+        {%- do columns.append('cast(null as ' ~ column.type ~ ')' if column.name in new else dbt_cdc._quote(column.name)) -%}
+    {%- endfor -%}
+    {%- do return(columns) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_image_steps(plan, named) -%}
     {#- Each row of an image (of the live rows, for the first) beside its key's row in the images before and after. -#}
 {%- set key = dbt_cdc._quoted_list(plan.key) | join(', ') -%}
@@ -73,13 +83,13 @@ images as (
     select {{ columns }}, _dbt_cdc_sequence from one_each where _dbt_cdc_rank = 1
     {%- if plan.known %}
     union all
-    select {{ columns }}, null as _dbt_cdc_sequence from {{ plan.target }}
+    select {{ dbt_cdc._apply_live_columns(plan) | join(', ') }}, null as _dbt_cdc_sequence from {{ plan.target }}
     {%- if plan.scd == 2 %} where {{ dbt_cdc._quote(plan.end) }} is null{% endif %}
     {%- endif %}
 ),
 
 versions as (
-    select _dbt_cdc_sequence, row_number() over (order by _dbt_cdc_sequence) as number
+    select _dbt_cdc_sequence, row_number() over (order by _dbt_cdc_sequence) as _dbt_cdc_number
     from (
         select distinct _dbt_cdc_sequence from one_each
         {%- if named %} union select {{ named }}{% endif %}
@@ -87,7 +97,7 @@ versions as (
 ),
 
 numbered as (
-    select images.*, coalesce(versions.number, 0) as number
+    select images.*, coalesce(versions._dbt_cdc_number, 0) as _dbt_cdc_number
     from images
     left join versions on images._dbt_cdc_sequence = versions._dbt_cdc_sequence
 ),
@@ -95,13 +105,13 @@ numbered as (
 neighbours as (
     select
         *,
-        lag(number) over in_order as earlier,
-        lead(number) over in_order as later
+        lag(_dbt_cdc_number) over in_order as _dbt_cdc_earlier,
+        lead(_dbt_cdc_number) over in_order as _dbt_cdc_later
         {%- for column in plan.payload %},
         lag({{ dbt_cdc._quote(column.name) }}) over in_order as _dbt_cdc_earlier_{{ loop.index }}
         {%- endfor %}
     from numbered
-    window in_order as (partition by {{ key }} order by number)
+    window in_order as (partition by {{ key }} order by _dbt_cdc_number)
 )
 {%- endmacro -%}
 
@@ -115,9 +125,9 @@ with {{ dbt_cdc._apply_event_steps(plan) }},
 select {{ dbt_cdc._quoted_list(plan.key + payload) | join(', ') }}, _dbt_cdc_sequence, 'upsert' as _dbt_cdc_kind, cast(null as array<string>) as _dbt_cdc_columns
 from neighbours
 where
-    number > 0
+    _dbt_cdc_number > 0
     and (
-        coalesce(earlier < number - 1, true)
+        coalesce(_dbt_cdc_earlier < _dbt_cdc_number - 1, true)
         {%- for column in plan.payload %}
         or not ({{ dbt_cdc._apply_comparable(dbt_cdc._quote(column.name), column.type) }} <=> {{ dbt_cdc._apply_comparable('_dbt_cdc_earlier_' ~ loop.index, column.type) }})
         {%- endfor %}
@@ -126,6 +136,6 @@ union all
 select {{ dbt_cdc._quoted_list(plan.key + payload, 'neighbours') | join(', ') }},
     versions._dbt_cdc_sequence, 'delete', cast(null as array<string>)
 from neighbours
-inner join versions on versions.number = neighbours.number + 1
-where coalesce(neighbours.later > neighbours.number + 1, true)
+inner join versions on versions._dbt_cdc_number = neighbours._dbt_cdc_number + 1
+where coalesce(neighbours._dbt_cdc_later > neighbours._dbt_cdc_number + 1, true)
 {%- endmacro -%}

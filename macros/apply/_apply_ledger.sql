@@ -54,6 +54,7 @@ union all
           begun          a signature of the batches that other runs than `batch` recorded
           pending        batches that were recorded but never applied, because their run was killed
           truncating     whether one of those has a truncate
+          truncated      whether there ever was a truncate
           purge_due      whether to look for old tombstones: at most once in a retention, and at most once a day -#}
     {%- set retention = retention.replace('interval ', '') -%}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
@@ -66,11 +67,12 @@ select
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }}) as truncating,
     coalesce({{ purged_at }} <= current_timestamp() - interval {{ retention }}
-             and {{ purged_at }} <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due
+             and {{ purged_at }} <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due,
+    coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated
 from {{ ledger }}
 where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
     {%- do return({'begun': row[0], 'pending': row[1].split(' ') if row[1] else [],
-                   'truncating': row[2], 'purge_due': row[3]}) -%}
+                   'truncating': row[2], 'purge_due': row[3], 'truncated': row[4]}) -%}
 {%- endmacro -%}

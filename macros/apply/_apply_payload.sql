@@ -73,6 +73,9 @@
         {%- set type = row[1] -%}
         {%- if row[0] == '_dbt_cdc_sequence' -%}
             {%- do plan.update(sequence_type=type) -%}
+            {%- if type.startswith('struct<') and not plan.sequence.parts -%}
+                {%- do plan.sequence.update(parts=dbt_cdc._apply_struct_fields(plan)) -%}
+            {%- endif -%}
             {%- if 'map<' in type or type in ['void', 'variant'] -%}
                 {%- do faults.append("sequence_by must be of a type that sorts, got " ~ type) -%}
             {%- endif -%}
@@ -88,13 +91,23 @@
 {%- endmacro -%}
 
 
+{%- macro _apply_struct_fields(plan) -%}
+    {%- set fields = [] -%}
+    {%- for row in run_query('describe query select sequence.* from (select ' ~ plan.sequence.sql ~ ' as sequence from '
+                             ~ plan.stage ~ ') as batch') -%}
+        {%- do fields.append(row[0]) -%}
+    {%- endfor -%}
+    {%- do return(fields) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_properties(plan) -%}
     {#- What must stay the same over the life of a table, kept as table properties of the ledger. -#}
     {%- set options = plan.options -%}
     {%- set lists = {} -%}
     {%- for option in ['track_history_column_list', 'track_history_except_column_list', 'ignore_null_updates',
                        'ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
-        {%- set value = options[option] -%}
+        {%- set value = options[option] or none -%}
         {%- do lists.update({option: (value | map('lower') | sort | list if value is iterable else value) | tojson}) -%}
     {%- endfor -%}
     {%- do return(dict(lists, unique_key=plan.key | map('lower') | sort | list | tojson,

@@ -11,7 +11,7 @@
     {%- set known = dbt_cdc._apply_known(relations, state) -%}
     {%- set names = batch | map(attribute='name') | list -%}
     {%- set faults, types = [], {} -%}
-    {%- for column in batch -%}{%- do types.update({column.name: column.dtype}) -%}{%- endfor -%}
+    {%- for column in batch -%}{%- do types.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
     {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
                         format=config.get('file_format'), conflict=options.on_conflict,
                         start=options.start_at_column, end=options.end_at_column, new=[],
@@ -23,11 +23,14 @@
     {%- set unique_key = config.get('unique_key') -%}
     {%- set unique_key = [unique_key] if unique_key is string else unique_key -%}
     {%- do plan.update(key=dbt_cdc._apply_columns(unique_key, 'unique_key', names, faults)) -%}
+    {%- do plan.update(key=dbt_cdc._apply_spelled(plan.key, known)) -%}
     {%- do plan.update(sequence=dbt_cdc._apply_sequence(options.sequence_by, names, faults)) -%}
     {%- do plan.update(reserved=([plan.start | lower, plan.end | lower] if plan.scd == 2 else [])) -%}
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
     {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
+    {%- do plan.update(casts=dbt_cdc._apply_casts(plan, known),
+                       column_names=plan.order + ([plan.start, plan.end] if plan.scd == 2 else []) + plan.sequence.parts) -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
         {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
@@ -70,10 +73,32 @@
 {%- endmacro -%}
 
 
+{%- macro _apply_spelled(names, known) -%}
+    {#- As an existing table spells them. -#}
+    {%- set spelled, own = [], {} -%}
+    {%- for column in known -%}{%- do own.update({column.name | lower: column.name}) -%}{%- endfor -%}
+    {%- for name in names -%}{%- do spelled.append(own.get(name | lower, name)) -%}{%- endfor -%}
+    {%- do return(spelled) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_casts(plan, known) -%}
+    {#- Columns that the batch has in another type than the table: name -> the table's type. A value that would not come
+        back the same is a fault, so that an event reads the same in every batch. -#}
+    {%- set own, casts = {}, {} -%}
+    {%- for column in known -%}{%- do own.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
+    {%- for name, type in plan.types.items() if own.get(name, type) != type and '<' not in own[name] ~ type -%}
+        {%- do casts.update({name: own[name]}) -%}
+    {%- endfor -%}
+    {%- do return(casts) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_sequence(wanted, names, faults) -%}
     {#- SQL for the sequence: a column, an expression, or a struct whose fields have the columns' names. -#}
     {%- if wanted | length == 1 -%}
-        {%- set column = dbt_cdc._apply_columns(wanted, 'sequence_by', names, []) -%}
+        {%- set is_name = modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', wanted[0]) -%}
+        {%- set column = dbt_cdc._apply_columns(wanted, 'sequence_by', names, faults if is_name else []) -%}
         {%- do return({'sql': dbt_cdc._quote(column[0]) if column else '(' ~ wanted[0] ~ ')', 'parts': []}) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._apply_columns(wanted, 'sequence_by', names, faults) -%}

@@ -35,10 +35,10 @@
 
 {%- macro _apply_recover(plan, state) -%}
     {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
-    {%- do plan.update(known=state.ledger is not none, replace=state.replace) -%}
+    {%- do plan.update(known=state.ledger is not none, replace=state.replace, truncated=false) -%}
     {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.batch, plan.options.tombstone_retention) -%}
-    {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due) -%}
+    {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due, truncated=kept.truncated) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.ledger['dbt_cdc.generation']) -%}
@@ -86,8 +86,19 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
 {{ dbt_cdc._apply_record_query(plan, anti_join=plan.fresh < plan.events) }}
     {%- endset -%}
     {%- do dbt_cdc._apply_run(record) -%}
+    {%- do dbt_cdc._apply_withdraw_overtaken(plan) -%}
     {%- set written = dbt_cdc._apply_show(plan, [plan.batch], plan.fresh_truncates > 0) -%}
     {%- do return(dbt_cdc._apply_report(plan, written.counts, '-- the events, recorded\n' ~ record ~ ';\n\n' ~ written.sql)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_withdraw_overtaken(plan) -%}
+    {#- An image was compared with the rows as they were: where another run has recorded one meanwhile, this one says too little. -#}
+    {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_batches(plan.ledger, plan.batch).begun == plan.begun -%}
+        {%- do return(none) -%}
+    {%- endif -%}
+    {%- do dbt_cdc._apply_run('delete from ' ~ plan.ledger ~ ' where _dbt_cdc_batch = ' ~ dbt_cdc._literal(plan.batch)) -%}
+    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"]) -%}
 {%- endmacro -%}
 
 

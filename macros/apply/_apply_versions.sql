@@ -25,7 +25,7 @@ events as (
         {%- if plan.bounds and not collected %}
         and {{ dbt_cdc._apply_range(plan.bounds, 'recorded') }}
         {%- endif %}
-        {%- if plan.options.apply_as_truncates %}
+        {%- if plan.options.apply_as_truncates or plan.truncated %}
         and not coalesce(
             _dbt_cdc_sequence <= (select max(_dbt_cdc_sequence) from {{ plan.ledger }} where _dbt_cdc_kind = 'truncate'), false
         )

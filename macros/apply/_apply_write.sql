@@ -67,19 +67,15 @@
 {%- macro _apply_create(plan, relation, query, temporary=false, properties={}) -%}
     {#- A table of ours: `or replace` so that a reader never misses it. Column mapping where a name asks for it. -#}
     {%- set format = config.get('file_format') -%}
-    {%- set all_properties = dbt_cdc._properties_of_names([] if temporary else plan.order, format) -%}
+    {%- set all_properties = dbt_cdc._properties_of_names([] if temporary else plan.column_names, format) -%}
     {%- do all_properties.update(config.get('tblproperties') or {} if relation == plan.target else {}) -%}
     {%- do all_properties.update(properties) -%}
-    {%- set pairs = [] -%}
-    {%- for name, value in all_properties.items() -%}
-        {%- do pairs.append(dbt_cdc._literal(name) ~ ' = ' ~ dbt_cdc._literal(value)) -%}
-    {%- endfor -%}
     {%- set contract = relation == plan.target and config.get('contract').enforced -%}
     {%- set sql -%}
 create {{ 'or replace ' if plan.replace and not temporary }}table {{ relation }}
 using {{ dbt_cdc._for_format('temporary_format', format)() if temporary else format }}
-    {%- if pairs %}
-tblproperties ({{ pairs | join(', ') }})
+    {%- if all_properties %}
+tblproperties ({{ dbt_cdc._property_list(all_properties) }})
     {%- endif %}
     {%- if relation == plan.target %}
 {{ partition_cols(label='partitioned by') }} {{ clustered_cols(label='clustered by') }} {{ location_clause() }} {{ comment_clause() }}

@@ -6,7 +6,7 @@
     {%- set batch = modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y%m%dT%H%M%S%f') ~ '-' ~ invocation_id[:8] -%}
     {%- set relations = dbt_cdc._apply_relations(batch) -%}
     {%- set state = dbt_cdc._apply_state(relations, batch) -%}
-    {%- set leftovers = dbt_cdc._apply_temporary_tables(relations) -%}
+    {%- set leftovers = dbt_cdc._apply_leftovers(relations) -%}
 
     {%- do dbt_cdc._open_change_log(this, restart=state.replace) -%}
 

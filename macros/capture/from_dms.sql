@@ -9,6 +9,7 @@
     {%- for column in adapter.get_columns_in_relation(source_relation) -%}
         {%- do has.update({column.name: column.dtype}) -%}
     {%- endfor -%}
+    {%- set op, timestamp, sequence = dbt_cdc._spelled(op, has), dbt_cdc._spelled(timestamp, has), dbt_cdc._spelled(sequence, has) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._dms_faults(source_relation, has, columns, op, timestamp, sequence)) -%}
     {%- set apart = [op | lower, (timestamp or op) | lower, (sequence or op) | lower] -%}
     {%- set wanted = {} -%}
@@ -28,6 +29,13 @@
 {%- endmacro -%}
 
 
+{%- macro _spelled(name, columns) -%}
+    {#- As the table spells it: catalogs such as Hive's and Glue's keep lower-case names only. -#}
+    {%- for column in columns if column | lower == name | string | lower -%}{%- do return(column) -%}{%- endfor -%}
+    {%- do return(name) -%}
+{%- endmacro -%}
+
+
 {%- macro _dms_operation(relation, op) -%}
     {%- set column = dbt_cdc._quote(op) -%}
         case
@@ -43,6 +51,8 @@
     {#- As text that sorts; what has none, the rows of a full load, comes first. -#}
     {%- if name not in has -%}{%- do return("''") -%}{%- endif -%}
     {%- set text = 'cast(' ~ dbt_cdc._quote(name) ~ ' as string)' -%}
+    {#- a point in time is text of the session's zone: hours come again when clocks go back #}
+    {%- if has[name] == 'timestamp' -%}{%- set text = "lpad(cast(unix_micros(" ~ dbt_cdc._quote(name) ~ ") as string), 20, '0')" -%}{%- endif -%}
     {%- if dbt_cdc._type_family(has[name]) in ['tinyint', 'smallint', 'int', 'bigint', 'decimal'] -%}
         {%- set text = "lpad(" ~ text ~ ", 38, '0')" -%}
     {%- endif -%}
@@ -56,7 +66,7 @@
         {%- do return(["from_dms: " ~ relation ~ " does not exist or has no columns; build it first"]) -%}
     {%- endif -%}
     {%- set faults = dbt_cdc._feed_column_faults('from_dms', columns) -%}
-    {%- for name in (columns if columns is mapping else {}) if name not in has -%}
+    {%- for name in (columns if columns is mapping else {}) if dbt_cdc._spelled(name, has) not in has -%}
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column', name, has.keys() | list)) -%}
     {%- endfor -%}
     {%- if op in has -%}

@@ -1,8 +1,22 @@
+{#- What the package keeps in a table's properties, under names that begin with `dbt_cdc.`. Their letters are kept apart by
+    blanks: Spark shows no property whose value contains a word such as url, token or password, and column names do. -#}
+
 {%- macro _own_properties(relation) -%}
-    {#- What the package keeps in a table's properties, as text by name; nothing for any other table. -#}
+    {#- As text by name; nothing for a table that is not the package's. -#}
     {%- set kept = {} -%}
     {%- for row in run_query('show tblproperties ' ~ relation) if row[0].startswith('dbt_cdc.') -%}
-        {%- do kept.update({row[0]: row[1] | string}) -%}
+        {%- do kept.update({row[0]: (row[1] | string)[::2]}) -%}
     {%- endfor -%}
     {%- do return(kept) -%}
+{%- endmacro -%}
+
+
+{%- macro _property_list(properties) -%}
+    {#- For a `tblproperties (…)` clause. -#}
+    {%- set pairs = [] -%}
+    {%- for name, value in properties.items() -%}
+        {%- set value = value | string | list | join(' ') if name.startswith('dbt_cdc.') else value -%}
+        {%- do pairs.append(dbt_cdc._literal(name) ~ ' = ' ~ dbt_cdc._literal(value)) -%}
+    {%- endfor -%}
+    {%- do return(pairs | join(', ')) -%}
 {%- endmacro -%}

@@ -6,9 +6,9 @@
 
 
 {%- macro _literal(value) -%}
-    {#- A string literal; none becomes null. -#}
+    {#- A string literal; none becomes null. Spark puts settings in place of `${…}` wherever it stands. -#}
     {%- if value is none -%}{%- do return('null') -%}{%- endif -%}
-    {%- do return("'" ~ (value | string).replace('\\', '\\\\').replace("'", "\\'") ~ "'") -%}
+    {%- do return("'" ~ (value | string).replace('\\', '\\\\').replace("'", "\\'").replace('${', '$\\{') ~ "'") -%}
 {%- endmacro -%}
 
 

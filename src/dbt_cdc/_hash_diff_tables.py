@@ -21,6 +21,7 @@ from dbt_cdc._sql import literal, quote, quoted
 from dbt_cdc._writer import Target, write
 
 PENDING = "pending:"
+OWN = "dbt_cdc."
 #: Properties: the load that a history holds, and the first load of the base table that it belongs to.
 HISTORY_LOAD, FIRST_LOAD = "dbt_cdc.load", "dbt_cdc.first_load"
 #: Property of a model that is a table, where the catalog holds no views: the base table that its rows come from.
@@ -65,8 +66,9 @@ class Tables:
         return Stored({name: kind for name, kind in columns.items() if name not in own}, properties)
 
     def properties(self, table: str) -> dict[str, str]:
+        """Spark hides a property whose value contains a word such as url or token: ours have blanks between letters."""
         rows = self.spark.sql(f"show tblproperties {table}").collect()
-        return {row[0]: row[1] for row in rows}
+        return {row[0]: row[1][::2] if row[0].startswith(OWN) else row[1] for row in rows}
 
     def create(self, table: str, frame: Any, properties: dict[str, str], partition_by: Sequence[str] = ()) -> None:
         """Create the table, or replace it at once, from a frame."""
@@ -78,7 +80,7 @@ class Tables:
             "location_root": settings.location_root,
             "partition_by": list(partition_by),
             "persist_docs": {"relation": bool(settings.description)},
-            "tblproperties": {**settings.table_properties, **extra, **properties},
+            "tblproperties": {**settings.table_properties, **extra, **_kept(properties)},
         }
         write(frame, Target(table, table.rpartition(".")[2].strip("`"), settings.description, config))
 
@@ -110,7 +112,7 @@ class Tables:
         self.spark.sql(f"alter table {table} add columns ({listed})")
 
     def set_properties(self, table: str, properties: dict[str, str]) -> None:
-        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
+        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _kept(properties).items())
         self.spark.sql(f"alter table {table} set tblproperties ({listed})")
 
     def remember(self, layout: Layout, stored: Stored) -> None:
@@ -239,6 +241,10 @@ def raise_other_run(settings: Settings) -> None:
         f"dbt_cdc: {settings.node}: another run of this model wrote at the same time and was first. "
         "Nothing of this run was kept; start it again"
     )
+
+
+def _kept(properties: dict[str, str]) -> dict[str, str]:
+    return {name: " ".join(value) if name.startswith(OWN) else value for name, value in properties.items()}
 
 
 def _needs_mapping(name: str) -> bool:

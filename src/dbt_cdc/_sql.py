@@ -11,10 +11,10 @@ def quote(name: str) -> str:
 
 
 def literal(value: object) -> str:
-    """A string literal; None becomes null."""
+    """A string literal; None becomes null. Spark puts settings in place of `${…}` wherever it stands."""
     if value is None:
         return "null"
-    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'").replace("${", "$\\{") + "'"
 
 
 def quoted(names: Iterable[str], prefix: str = "") -> list[str]:

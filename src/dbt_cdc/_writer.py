@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dbt_cdc._sql import literal
+
 _REPLACEABLE = ("delta", "iceberg")
 
 
@@ -100,6 +102,4 @@ def _names(value: Any) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    text = str(value).lower() if isinstance(value, bool) else str(value)
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+    return literal(str(value).lower() if isinstance(value, bool) else value)

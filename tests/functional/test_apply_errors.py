@@ -39,6 +39,18 @@ REFUSED = {
         model(FIRST, batch("(1, 'z', 'U', 9), (7, 'x', 'U', null)"), GOOD),
         ["1 row(s) have NULL in sequence_by seq", '{"id":7,"sequence":null}'],
     ),
+    "null_in_a_struct": (
+        model(FIRST, batch("(1, 'z', 'U', 9), (7, 'x', 'U', null)"), {**GOOD, "sequence_by": "struct(op, seq)"}),
+        ["1 row(s) have NULL in sequence_by struct(op, seq)"],
+    ),
+    "unknown_sequence": (
+        model(FIRST, FIRST, GOOD, {**GOOD, "sequence_by": "sec", "except_column_list": ["opp"]}),
+        ["sequence_by: unknown column 'sec', did you mean 'seq'?", "unknown column 'opp'"],
+    ),
+    "lossy_types": (
+        model(FIRST, batch("('1', 'z', 'U', 9), ('one', 'x', 'U', 9)"), GOOD),
+        ["column 'id': the table has type int, the batch string with 1 value(s) that it can't hold, for example one"],
+    ),
     "conflict_inside": (
         model(FIRST, batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
         ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":9}', "on_conflict: resolve"],

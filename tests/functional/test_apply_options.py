@@ -201,8 +201,32 @@ def test_options_that_meet_each_other(project: Project) -> None:
         [f"({key.format(text)}, 'a', 'U', 2)", f"({key.format(repr(''))}, 'b', 'U', 2)"],
         [f"({key.format(text)}, 'x', 'U', 1)", f"({key.format(repr(''))}, null, 'D', 3)"],
     ]
+    odd_images = [
+        "select * from values (1, 'a', 1), (2, 'b', 1) as t(id, number, ver)",
+        "select * from values (1, 'a', 7, 2) as t(id, number, later, ver)",
+    ]
+    drifting = [["(1, 1.5, 'U', 1)"], ["(1, 1.50, 'U', 1)", "(2, 2.50, 'U', 1)"]]
+    respelled = [
+        "select * from values (1, 'a', 'U', 1) as t(Id, V, op, seq)",
+        "select * from values ('b', 1, 'U', 2) as t(v, ID, op, seq)",
+    ]
     project.write(
         {
+            # words that Spark hides the properties of
+            "models/secret2.sql": model(
+                "url, access_token, op, seq",
+                [["('x', 'a', 'U', 1)"], ["('x', 'b', 'U', 2)"]],
+                unique_key="url", track_history_column_list=["access_token"], **SCD2
+            ),
+            "models/dollar2.sql": model(
+                "id, v, op, seq", [["('$\\{x}', 'a', 'U', 1)"], ["('$\\{x}', 'b', 'U', 2)"]], **SCD2
+            ),
+            "models/odd_images1.sql": model(
+                "", odd_images, config="on_schema_change='append_new_columns',",
+                sequence_by="ver", source_kind="snapshot", except_column_list=["ver"],
+            ),
+            "models/drifting1.sql": model("id, price, op, seq", drifting, **FEED),
+            "models/respelled2.sql": model("", respelled, **SCD2, start_at_column="valid from"),
             "models/together1.sql": model(
                 "id, v, n, op, seq, cols", together, ignore_null_updates_column_list=["v"], **cols
             ),
@@ -224,6 +248,11 @@ def test_options_that_meet_each_other(project: Project) -> None:
     )  # fmt: skip
     for run in (0, 1):
         project.dbt("run", "--vars", f"{{run: {run}}}")
+    assert project.rows("select * from {schema}.secret2 order by 3") == [("x", "a", 1, 2), ("x", "b", 2, None)]
+    assert project.rows("select * from {schema}.dollar2 order by 3") == [("${x}", "a", 1, 2), ("${x}", "b", 2, None)]
+    assert project.rows("select * from {schema}.odd_images1") == [(1, "a", 7)]
+    assert project.rows("select * from {schema}.drifting1 order by 1") == [(1, Decimal("1.5")), (2, Decimal("2.5"))]
+    assert project.rows("select Id, V, `valid from` from {schema}.respelled2 order by 3") == [(1, "a", 1), (1, "b", 2)]
     assert project.rows("select * from {schema}.together1 order by 1") == [(1, "b", None), (3, None, 3)]
     assert project.rows("select * from {schema}.image2 order by 1") == [
         (1, "a", 2, "y", 1, None),

@@ -337,8 +337,9 @@ def test_dms_rows_with_another_operation_fail(project: Project) -> None:
     assert "changes has a row with another operation than I, U, D in Op" in project.error("run")
     assert project.tables() == {"changes"}
     project.sql("delete from {schema}.changes")
-    store(project, "numbered", [("U", 1, 9), (None, 2, None)], "Op string, id int, seq bigint")
-    project.write({"models/events.sql": model(f"from_dms({table('numbered')}, sequence='seq')")})
+    # names as Hive keeps them
+    store(project, "numbered", [("U", 1, 9), (None, 2, None)], "op string, id int, seq bigint")
+    project.write({"models/events.sql": model(f"from_dms({table('numbered')}, sequence='SEQ')")})
     project.dbt("run")
     assert project.rows("select id, _op, _ts, _sequence from {schema}.events order by id") == [
         (1, "u", None, "0" * 37 + "9"),

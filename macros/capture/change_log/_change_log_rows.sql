@@ -58,12 +58,3 @@ from row_changes
     {%- endif -%}
     {%- do return(fields) -%}
 {%- endmacro -%}
-
-
-{%- macro _property_list(properties) -%}
-    {%- set pairs = [] -%}
-    {%- for name, value in properties.items() -%}
-        {%- do pairs.append(dbt_cdc._literal(name) ~ ' = ' ~ dbt_cdc._literal(value)) -%}
-    {%- endfor -%}
-    {%- do return(pairs | join(', ')) -%}
-{%- endmacro -%}

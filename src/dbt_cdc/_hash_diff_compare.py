@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbt_cdc._hash_diff_incoming import CAST, FAULT
+from dbt_cdc._hash_diff_incoming import FAULT, kept_rows
 from dbt_cdc._hash_diff_layout import SUPPLIED, Layout, Settings
 from dbt_cdc._sql import literal, quote, quoted
 
@@ -27,7 +27,8 @@ def compare(staged: Any, before: Any, settings: Settings) -> Any:
     `before`: old_keyhash, old_nonkeyhash, old_operation (D where the key was deleted in an earlier load),
     old_eff_start_date.
     """
-    counted = staged.selectExpr("*", f"count(*) over (partition by keyhash) as {COPIES}")
+    copies = f"count_if({kept_rows(settings)}) over (partition by keyhash)"
+    counted = staged.selectExpr("*", f"{copies} as {COPIES}")
     how = "full_outer" if settings.extract_type == "full" else "left"
     joined = counted.join(before, on=counted["keyhash"] == before["old_keyhash"], how=how)
     return joined.withColumn("operation", _expr(OPERATION))
@@ -48,8 +49,7 @@ def changes(compared: Any, layout: Layout, settings: Settings, *, mark: bool = T
 
     `mark`: whether a delta's unchanged rows are only marked as supplied (`seen`) or written again as they are (`put`).
     """
-    rejects = f"not startswith({FAULT}, {literal(CAST)})" if settings.on_cast_error == "rejects" else "true"
-    faulty = f"(({FAULT} is not null and {rejects}) or coalesce({COPIES}, 0) > 1)"
+    faulty = f"({kept_rows(settings)} and ({FAULT} is not null or coalesce({COPIES}, 0) > 1))"
     delta = settings.extract_type == "delta"
     seen = f" or (operation = 'N' and {FAULT} is null)" if delta else ""
     date = f"date{literal(settings.effective_date)}"
@@ -130,7 +130,7 @@ def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, sp
             keys, on=own["keyhash"] == keys["touched_key"], how="left_anti"
         )
     )
-    now = compared.selectExpr("coalesce(keyhash, old_keyhash) as now_key", "operation as now_operation")
+    now = _now(compared, settings)
     back = touched.join(now, on=touched["touched_key"] == now["now_key"], how="left")
     seen = f"now_operation = 'N' and {settings.extract_type == 'delta'}".lower().replace("'n'", "'N'")
     past = {f.name for f in touched.schema["past"].dataType.fields}
@@ -149,6 +149,16 @@ def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, sp
     return plain.unionByName(gone).unionByName(_unmarked(own, compared, layout, settings, spark))
 
 
+def _now(compared: Any, settings: Settings) -> Any:
+    """now_key and now_operation, a row for each key that the load supplies or finds gone; rejected rows supply nothing.
+
+    A known key whose rows are all rejected is not here: it goes back to what it was, like one that a delta leaves.
+    """
+    return compared.where(kept_rows(settings)).selectExpr(
+        "coalesce(keyhash, old_keyhash) as now_key", "operation as now_operation"
+    )
+
+
 def _past(column: Any, past: set[str]) -> str:
     value = f"past.{quote(column.name)}" if column.name in past else f"cast(null as {column.type})"
     return f"{value} as {quote(column.name)}"
@@ -161,7 +171,7 @@ def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark
         f"select keyhash as marked_key from {settings.base} "
         f"where keyhash <> '' and {SUPPLIED} >= {date} and eff_start_date < {date}"
     )
-    now = compared.selectExpr("coalesce(keyhash, old_keyhash) as now_key")
+    now = _now(compared, settings)
     columns = [
         "'seen'",
         "marked_key",

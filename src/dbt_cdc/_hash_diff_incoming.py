@@ -13,6 +13,12 @@ FAULT = "_dbt_cdc_fault"
 NULL_KEY, CAST = "null key part: ", "does not cast: "
 
 
+def kept_rows(settings: Settings) -> str:
+    """SQL text that is true of the rows that a load takes or fails by; rejected ones are neither."""
+    cast = f"coalesce(startswith({FAULT}, {literal(CAST)}), false)"
+    return f"not {cast}" if settings.on_cast_error == "rejects" else "true"
+
+
 def stage(frame: Any, layout: Layout, settings: Settings) -> Any:
     """keyhash, nonkeyhash, the data columns with their final names and types, and FAULT (string or NULL)."""
     typed = frame.selectExpr(*[_typed(column) for column in layout.columns], f"{_fault(layout)} as {FAULT}")
@@ -90,4 +96,4 @@ def _shown(column: Column) -> str:
 def _without_copies(staged: Any, layout: Layout) -> Any:
     ignored = [column.struct_field for column in layout.of("ignored")]
     marked = staged.selectExpr("*", f"{hash_expression(ignored)} as _dbt_cdc_ignored")
-    return marked.dropDuplicates(["keyhash", "nonkeyhash", "_dbt_cdc_ignored"]).drop("_dbt_cdc_ignored")
+    return marked.dropDuplicates(["keyhash", "nonkeyhash", "_dbt_cdc_ignored", FAULT]).drop("_dbt_cdc_ignored")

@@ -52,6 +52,29 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
     assert loaded.load(*older, allow_older_date=True) == expected.counts
     loaded.check(expected)
 
+    # rejected rows, also beside a good one of their key, supply nothing: their keys go back to what they were
+    options = {"types": {"v": "int"}, "on_cast_error": "rejects", "deduplicate": True}
+    loaded = model(project, table="r", **options)
+
+    def supply(day: str, extract: str, *given: tuple[int, str | None]) -> dict[str, int]:
+        frame = project.spark.createDataFrame(given, "id int, v string")
+        return Load(project.spark, loaded.settings(day, extract)).run(frame).operations
+
+    supply("2020-01-01", "full", (1, "10"), (2, "20"), (3, "30"), (3, "x"))
+    counts = supply("2020-01-02", "delta", (1, "11"), (2, "20"), (4, "40"))
+    assert counts == {"I": 1, "U": 1, "D": 0, "X": 1, "N": 1}
+    bad = ((1, "x"), (2, "y"), (2, "z"), (4, "w"))
+    counts = supply("2020-01-02", "delta", *bad, (1, "11"), (4, None), (4, None))
+    assert counts == {"I": 1, "U": 1, "D": 0, "X": 2, "N": 0}
+    assert loaded.current() == {
+        1: ((11,), "U", "2020-01-02"),
+        2: ((20,), "X", "2020-01-01"),
+        3: ((30,), "X", "2020-01-01"),
+        4: ((None,), "I", "2020-01-02"),
+    }
+    with pytest.raises(DbtRuntimeError, match=r'2 rows share their key with another row: {"id":1} 2 times\.'):
+        supply("2020-01-02", "full", *bad, (1, "11"), (1, "12"))
+
 
 class Killed(BaseException):
     """What a killed process does: nothing more."""

@@ -4,7 +4,7 @@
     {%- do return({
         'unique_key': {'type': 'list'},
         'extract_type': {'type': 'string', 'values': ['full', 'delta'], 'default': 'full'},
-        'effective_date': {'type': 'string', 'default': run_started_at.strftime('%Y-%m-%d')},
+        'effective_date': {'type': 'date', 'default': run_started_at.strftime('%Y-%m-%d')},
         'allow_older_effective_date': {'type': 'boolean', 'default': false},
         'ignore_columns': {'type': 'list', 'default': []},
         'sensitive_columns': {'type': 'list', 'default': []},
@@ -25,7 +25,7 @@
     {%- set ignored = dbt_cdc._hash_diff_names(given.get('ignore_columns')) + columns.ignore -%}
     {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
     {%- set keys = (keys + columns.key) | unique | list -%}
-    {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored, given.get('effective_date')) -%}
+    {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored) -%}
     {%- if foreign and not should_full_refresh() -%}
         {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
             ~ "Give the model another name, or replace it with --full-refresh") -%}
@@ -43,7 +43,7 @@
         'sensitive_base': dbt_cdc._hash_diff_name('__sensitive_base'),
         'rejects': dbt_cdc._hash_diff_name('__rejects'),
         'extract_type': options.extract_type,
-        'effective_date': options.effective_date | string,
+        'effective_date': options.effective_date,
         'allow_older_date': options.allow_older_effective_date,
         'unique_key': keys,
         'ignore_columns': ignored | unique | list,
@@ -55,6 +55,7 @@
         'types': columns.types,
         'comments': columns.comments,
         'model_type': existing.type if existing is not none and not foreign else none,
+        'foreign': foreign,
         'full_refresh': should_full_refresh(),
         'empty': flags.EMPTY,
         'description': model.description if config.persist_relation_docs() else '',
@@ -75,13 +76,18 @@
         {%- if config.persist_column_docs() and column.description -%}
             {%- do found.comments.update({column.name: column.description}) -%}
         {%- endif -%}
-        {%- for name, value in ((column.meta or {}).get('dbt_cdc') or {}).items() -%}
+        {%- set given = (column.meta or {}).get('dbt_cdc') or {} -%}
+        {%- if given is not mapping -%}
+            {%- do found.faults.append("column '" ~ column.name ~ "': meta.dbt_cdc must be a mapping of options, got "
+                ~ dbt_cdc._value_text(given)) -%}
+        {%- endif -%}
+        {%- for name, value in (given.items() if given is mapping else []) -%}
             {%- if name not in ['key', 'ignore', 'sensitive'] -%}
                 {%- do found.faults.append("column '" ~ column.name ~ "': "
                     ~ dbt_cdc._unknown_name('option', name, ['key', 'ignore', 'sensitive'])) -%}
             {%- elif value is not boolean -%}
                 {%- do found.faults.append("column '" ~ column.name ~ "': option '" ~ name ~ "' must be a boolean, got "
-                    ~ (value | tojson)) -%}
+                    ~ dbt_cdc._value_text(value)) -%}
             {%- elif value -%}
                 {%- do found[name].append(column.name) -%}
             {%- endif -%}
@@ -91,8 +97,11 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_faults(keys, ignored, effective_date) -%}
+{%- macro _hash_diff_faults(keys, ignored) -%}
     {%- set faults = [] -%}
+    {%- for name in ['unique_key', 'partition_by'] if config.get(name) is not none -%}
+        {%- do faults.extend(dbt_cdc._value_faults(name, {'type': 'list'}, config.get(name))) -%}
+    {%- endfor -%}
     {%- if not keys -%}
         {%- do faults.append("option 'unique_key' is required (list): the columns that make a row's key, "
             ~ "or `meta: {dbt_cdc: {key: true}}` at those columns") -%}
@@ -100,10 +109,6 @@
     {%- for name in keys if name | lower in ignored | map('lower') | list -%}
         {%- do faults.append("column '" ~ name ~ "' is a key and can't be ignored too") -%}
     {%- endfor -%}
-    {%- set is_date = modules.re.fullmatch('\\d{4}-\\d{2}-\\d{2}', effective_date | string) -%}
-    {%- if effective_date is string and not is_date -%}
-        {%- do faults.append("option 'effective_date' must be a date like 2019-06-18, got " ~ (effective_date | tojson)) -%}
-    {%- endif -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns'] -%}
     {%- set change = dbt_cdc._hash_diff_schema_change() -%}
     {%- if change not in changes -%}
@@ -130,7 +135,9 @@
 
 
 {%- macro _hash_diff_names(value) -%}
-    {%- do return([value] if value is string else (value or []) | list) -%}
+    {#- The names of a list or of one string; what is neither has none and is told by _check_options. -#}
+    {%- set listed = value is iterable and value is not string and value is not mapping -%}
+    {%- do return([value] if value is string else value | map('string') | list if listed else []) -%}
 {%- endmacro -%}
 
 

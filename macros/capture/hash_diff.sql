@@ -7,9 +7,6 @@
 
     {{ run_hooks(pre_hooks) }}
 
-    {%- if foreign -%}
-        {%- do adapter.drop_relation(existing) -%}
-    {%- endif -%}
     {%- call statement('main', language='python') -%}
 {{ compiled_code }}
 
@@ -18,6 +15,10 @@ import dbt_cdc._hash_diff_load
 
 dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark, {{ settings | tojson | tojson }})
     {%- endcall -%}
+    {%- if foreign -%}
+        {#- the load has put the model in its place -#}
+        {%- do adapter.cache_dropped(existing) -%}
+    {%- endif -%}
     {%- do dbt_cdc._keep_change_log(this, restart=full_refresh) -%}
 
     {%- set built = dbt_cdc._load_relation(this) if existing is none or foreign else existing -%}
@@ -39,15 +40,19 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark,
 
 
 {%- macro _hash_diff_docs(settings, built) -%}
-    {#- Column comments of the tables; a view has its own from the statement that makes it. -#}
-    {%- if config.persist_column_docs() -%}
-        {%- set columns = {} -%}
-        {%- for name, column in model.columns.items() if name not in settings.sensitive_columns -%}
-            {%- do columns.update({name: column}) -%}
+    {#- Column comments of the tables, where they are new; a view has its own from the statement that makes it. -#}
+    {%- set comments = {} -%}
+    {%- for name in settings.comments -%}
+        {%- do comments.update({name | lower: settings.comments[name]}) -%}
+    {%- endfor -%}
+    {%- set tables = [dbt_cdc._companion(this, 'base'), dbt_cdc._companion(this, 'history')] -%}
+    {%- for table in tables + ([] if built.is_view else [built]) if comments -%}
+        {%- for row in run_query('describe table ' ~ table) -%}
+            {%- set name = row[0] | string -%}
+            {%- if comments.get(name | lower) not in [none, row[2]] -%}
+                {%- do run_query('alter table ' ~ table ~ ' alter column ' ~ dbt_cdc._quote(name) ~ ' comment '
+                                 ~ dbt_cdc._literal(comments[name | lower])) -%}
+            {%- endif -%}
         {%- endfor -%}
-        {%- set tables = [dbt_cdc._companion(this, 'base'), dbt_cdc._companion(this, 'history')] -%}
-        {%- for table in tables + ([] if built.is_view else [built]) if columns -%}
-            {%- do alter_column_comment(table, columns) -%}
-        {%- endfor -%}
-    {%- endif -%}
+    {%- endfor -%}
 {%- endmacro -%}

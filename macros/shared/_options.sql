@@ -1,7 +1,7 @@
 {#- The options a node may carry under `meta: {dbt_cdc: {…}}`. A capability states its options once, as a mapping
     name -> {type, default, values, required}, and reads and checks them with the macros below.
-    Types: boolean, string, integer, number, scalar (string or integer), list (of strings; one string stands for a list
-    of one), mapping. -#}
+    Types: boolean, string, integer, number, scalar (string or integer), date (2019-06-18, with quotes or without), list
+    (of strings; one string stands for a list of one), mapping. -#}
 
 {%- macro _meta(node=none) -%}
     {%- do return(((node or model).config.get('meta') or {}).get('dbt_cdc') or {}) -%}
@@ -14,7 +14,8 @@
     {%- set options = {} -%}
     {%- for name, rule in spec.items() -%}
         {%- set value = given[name] if given is mapping and given.get(name) is not none else rule.get('default') -%}
-        {%- do options.update({name: [value] if rule.type == 'list' and value is string else value}) -%}
+        {%- set value = [value] if rule.type == 'list' and value is string else value -%}
+        {%- do options.update({name: value | string if rule.type == 'date' else value}) -%}
     {%- endfor -%}
     {%- do return(options) -%}
 {%- endmacro -%}
@@ -24,7 +25,7 @@
     {#- All that is wrong with the node's options, one sentence each; an empty list if nothing is. -#}
     {%- set given = dbt_cdc._meta(node) -%}
     {%- if given is not mapping -%}
-        {%- do return(["meta.dbt_cdc must be a mapping of options, got " ~ (given | tojson)]) -%}
+        {%- do return(["meta.dbt_cdc must be a mapping of options, got " ~ dbt_cdc._value_text(given)]) -%}
     {%- endif -%}
     {%- set faults = [] -%}
     {%- for name, value in given.items() if name not in spec -%}
@@ -42,11 +43,12 @@
         {%- do return(["option '" ~ name ~ "' is required (" ~ rule.type ~ ")"] if rule.get('required') else []) -%}
     {%- endif -%}
     {%- if not dbt_cdc._is_of_type(value, rule.type) -%}
-        {%- do return(["option '" ~ name ~ "' must be of type " ~ rule.type ~ ", got " ~ (value | tojson)]) -%}
+        {%- set wanted = 'a date like 2019-06-18' if rule.type == 'date' else 'of type ' ~ rule.type -%}
+        {%- do return(["option '" ~ name ~ "' must be " ~ wanted ~ ", got " ~ dbt_cdc._value_text(value)]) -%}
     {%- endif -%}
     {%- if rule.get('values') and value not in rule['values'] -%}
         {%- set allowed = rule['values'] | map('string') | join(', ') -%}
-        {%- do return(["option '" ~ name ~ "' must be one of " ~ allowed ~ ", got " ~ (value | tojson)
+        {%- do return(["option '" ~ name ~ "' must be one of " ~ allowed ~ ", got " ~ dbt_cdc._value_text(value)
                        ~ dbt_cdc._suggestion(value, rule['values'])]) -%}
     {%- endif -%}
     {%- do return([]) -%}
@@ -62,9 +64,45 @@
         'integer': value is integer and value is not boolean,
         'number': value is number and value is not boolean,
         'scalar': value is string or (value is integer and value is not boolean),
+        'date': dbt_cdc._is_date(value | string),
         'list': value is string or strings,
         'mapping': value is mapping,
     }[type]) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_date(text) -%}
+    {#- YYYY-MM-DD, and a day that the calendar has: counted from the month's first it is still in that month. -#}
+    {%- if not modules.re.fullmatch('(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])', text) -%}
+        {%- do return(false) -%}
+    {%- endif -%}
+    {%- set year, month, day = text.split('-') | map('int') -%}
+    {%- set date = modules.datetime.date(year, month, 1) + modules.datetime.timedelta(days=day - 1) -%}
+    {%- do return(date.month == month) -%}
+{%- endmacro -%}
+
+
+{%- macro _value_text(value) -%}
+    {#- The value for a message, also where it holds what JSON does not know: YAML makes a date of 2019-06-18. -#}
+    {%- do return(dbt_cdc._plain(value) | tojson) -%}
+{%- endmacro -%}
+
+
+{%- macro _plain(value) -%}
+    {%- if value is mapping -%}
+        {%- set plain = {} -%}
+        {%- for name, part in value.items() -%}
+            {%- do plain.update({name | string: dbt_cdc._plain(part)}) -%}
+        {%- endfor -%}
+        {%- do return(plain) -%}
+    {%- elif value is iterable and value is not string -%}
+        {%- set plain = [] -%}
+        {%- for part in value -%}
+            {%- do plain.append(dbt_cdc._plain(part)) -%}
+        {%- endfor -%}
+        {%- do return(plain) -%}
+    {%- endif -%}
+    {%- do return(value if value is none or value is boolean or value is number else value | string) -%}
 {%- endmacro -%}
 
 

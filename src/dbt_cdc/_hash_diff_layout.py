@@ -54,6 +54,7 @@ class Settings:
     deduplicate: bool = False
     allow_older_date: bool = False
     model_type: str | None = None  # view or table; None where there is none yet
+    foreign: bool = False  # a table that hash_diff did not make stands in the model's place, to be replaced
     full_refresh: bool = False
     empty: bool = False
     description: str = ""
@@ -134,7 +135,7 @@ def resolve(settings: Settings, incoming: Any, types: Mapping[str, Any], stored:
     `incoming`: the schema of the data. `types`: the DataTypes of the model's `data_type` entries.
     """
     given = {f.name: f.dataType for f in incoming.fields}
-    faults = _name_faults(settings, list(given))
+    faults = _name_faults(settings, list(given), list(stored.columns) if stored else [])
     fail(settings.node, faults)
     known = {name.lower(): name for name in [*given, *(stored.columns if stored else {})]}
     keys, ignored, sensitive = (
@@ -179,7 +180,8 @@ def _role(name: str, keys: set[str], ignored: set[str]) -> str:
     return "ignored" if name in {i.lower() for i in ignored} else "compared"
 
 
-def _name_faults(settings: Settings, names: list[str]) -> list[str]:
+def _name_faults(settings: Settings, names: list[str], stored: list[str]) -> list[str]:
+    """`names`: of the data. A column that only the table has may be named too, except as a key: it is NULL."""
     faults = []
     lower = [name.lower() for name in names]
     for name in sorted({name for name in lower if lower.count(name) > 1}):
@@ -195,7 +197,8 @@ def _name_faults(settings: Settings, names: list[str]) -> list[str]:
     }
     for option, wanted in listed.items():
         for name in wanted:
-            if name.lower() not in lower:
+            kept = option != "unique_key" and name.lower() in {n.lower() for n in stored}
+            if name.lower() not in lower and not kept:
                 near = get_close_matches(name.lower(), lower, 1)
                 hint = f", did you mean '{names[lower.index(near[0])]}'?" if near else "."
                 faults.append(f"{option}: the data have no column '{name}'{hint} They have: {', '.join(names)}")

@@ -11,7 +11,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import to_spark
-from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, key_text, rejected, stage
+from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, kept_rows, key_text, rejected, stage
 from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables, raise_other_run
 from dbt_cdc._sql import literal, quote, quoted
@@ -104,7 +104,7 @@ class Load:
         """Raise one error for what is at fault in `rows` (with keyhash, FAULT, COPIES), some of each shown."""
         copies, copied = comparison.COPIES, f"{comparison.COPIES} > 1"
         kinds = [
-            ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", FAULT,
+            ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", f"concat({FAULT}, ' in ', {key_text(layout)})",
              "{} rows have NULL in a key part", "Give every row a whole key, or filter these out in the model"),
             ("casts", f"startswith({FAULT}, {literal(CAST)})", FAULT,
              "{} rows have a value that does not cast",
@@ -158,10 +158,7 @@ class Load:
         settings = self.settings
         date = f"date{literal(settings.effective_date)}"
         names = [column.name for column in layout.stored]
-        kept = staged
-        if settings.on_cast_error == "rejects":
-            kept = staged.where(f"{FAULT} is null or not startswith({FAULT}, {literal(CAST)})")
-        rows = kept.selectExpr(
+        rows = staged.where(kept_rows(settings)).selectExpr(
             "keyhash", "nonkeyhash", *quoted(names), "'I' as operation", f"{date} as eff_start_date",
             f"cast(null as date) as {SUPPLIED}", f"{FAULT} as {LOAD}",
         )  # fmt: skip
@@ -176,7 +173,7 @@ class Load:
     def _check_first(self, rows: Any, layout: Layout) -> int:
         """Raise what is at fault; the number of rows."""
         casts = f"startswith({FAULT}, {literal(CAST)})"
-        kept = rows.where(f"not coalesce({casts}, false)") if self.settings.on_cast_error == "rejects" else rows
+        kept = rows.where(kept_rows(self.settings))
         keys = kept.groupBy("keyhash").agg(
             *_aggregates(copies="count(*)", nulls=f"count_if(startswith({FAULT}, {literal(NULL_KEY)}))",
                          casts=f"count_if({casts})")
@@ -335,9 +332,13 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
 
     def _create_model(self, layout: Layout) -> None:
         as_view = self.tables.holds_views()
+        if self.settings.foreign:
+            self.spark.sql(f"drop table if exists {self.settings.view}")
         self.tables.create_model(layout, as_view=as_view)
         if layout.sensitive:
             self.tables.create_sensitive(layout, as_view=as_view)
+        else:
+            self.tables.drop_sensitive(as_view=as_view)
 
 
 def _aggregates(**named: str) -> list[Any]:

@@ -8,6 +8,7 @@ that first.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,12 +57,13 @@ class Tables:
         return Marker(load=rows[0][0], effective_date=rows[0][1])
 
     def stored(self) -> Stored:
-        """Columns and properties of the base table, the columns of the sensitive table included."""
+        """Columns and properties of the base table, and the columns that it says are in the sensitive table."""
         columns = {f.name: f.dataType for f in self.spark.table(self.settings.base).schema.fields}
         properties = self.properties(self.settings.base)
-        if self.spark.catalog.tableExists(self.settings.sensitive_base):
-            sensitive = self.spark.table(self.settings.sensitive_base).schema.fields
-            columns.update({f.name: f.dataType for f in sensitive})
+        sensitive = json.loads(properties.get("dbt_cdc.sensitive_columns", "[]"))
+        if sensitive and self.spark.catalog.tableExists(self.settings.sensitive_base):
+            fields = self.spark.table(self.settings.sensitive_base).schema.fields
+            columns.update({f.name: f.dataType for f in fields if f.name in sensitive})
         own = {*ADDED, SUPPLIED, LOAD}
         return Stored({name: kind for name, kind in columns.items() if name not in own}, properties)
 
@@ -212,6 +214,15 @@ from {self.settings.sensitive_base} as s
 inner join {self.settings.base} as b on s.keyhash = b.keyhash and s.nonkeyhash = b.nonkeyhash
 where b.keyhash <> '' and b.operation <> 'D'"""
         self._show(self.settings.sensitive, names, query, as_view)
+
+    def drop_sensitive(self, *, as_view: bool) -> None:
+        """What a model that has no sensitive columns any more (since a full refresh) kept of them."""
+        settings = self.settings
+        if not self.spark.catalog.tableExists(settings.sensitive_base):
+            return
+        if {"keyhash", "nonkeyhash"} <= {*self.spark.table(settings.sensitive_base).columns}:
+            self.spark.sql(f"drop {'view' if as_view else 'table'} if exists {settings.sensitive}")
+            self.spark.sql(f"drop table {settings.sensitive_base}")
 
     def _show(self, name: str, columns: list[str], query: str, as_view: bool) -> None:
         if not as_view:

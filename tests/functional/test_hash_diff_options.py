@@ -16,6 +16,7 @@ def model(dbt, spark):
     dbt.config(materialized="hash_diff")
     return spark.read.option("header", "true").csv("PATH")
 """
+DAY = "\"{{ env_var('HASH_DIFF_DAY') }}\""
 YAML = """
 models:
   - name: people
@@ -99,6 +100,24 @@ def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yam
     assert [row[:6] for row in state(project)] == [row[:6] for row in before]
     assert "city" in dict(project.columns("people"))
     assert "city" in dict(project.columns("people__history"))
+    # columns of the table that the data lack are NULL, whatever the YAML says of them; a date needs no quotes
+    prepare(project, YAML.replace(DAY, "2020-01-04"))
+    land(project, 'FR,1,"Ann, B"', "FR,2,", "DE,1,Cy", header="country,nr,full name")
+    assert run(project, "") == {"I": 0, "U": 2, "D": 0, "X": 0, "N": 1}
+    assert state(project) == [
+        ("DE", 1, "Cy", None, None, "02", "N"),
+        ("FR", 1, "Ann, B", None, None, None, "U"),
+        ("FR", 2, None, None, None, None, "U"),
+    ]
+
+    # begun anew without sensitive columns: nothing of them is left, and later loads go on
+    prepare(project, YAML.replace("sensitive: true", "sensitive: false"))
+    land(project, 'FR,1,"Ann, B",1.5,,2020-01-01 01:00:00')
+    os.environ["HASH_DIFF_DAY"] = "2020-01-05"
+    project.dbt("run", "--full-refresh")
+    assert run(project, "2020-01-06") == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 1}
+    assert project.tables() == {"people", "people__base", "people__history"}
+    assert "ssn" in dict(project.columns("people"))
 
 
 def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project) -> None:
@@ -114,11 +133,19 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     land(project, *bad)
     said = error(project, "2020-01-01")
     assert "model.consumer.people can't run, nothing was written" in said
-    assert "1 rows have NULL in a key part: null key part: nr." in said
+    assert '1 rows have NULL in a key part: null key part: nr in {"country":"FR"}.' in said
     assert "1 rows have a value that does not cast: does not cast: salary (decimal(10,2)) 'much', loaded_at" in said
     assert """2 rows share their key with another row: {"country":"FR","nr":1} 2 times""" in said
     assert "secret" not in said
     assert project.tables() == set()
+    # a table that hash_diff did not make is replaced when asked, and not before the data are found good
+    project.sql(f"create table {{schema}}.people using {project.file_format} as select 1 as old")
+    assert "is a table that hash_diff did not make" in error(project, "2020-01-01")
+    assert "2 rows share their key" in project.error("run", "--full-refresh")
+    assert project.rows("select * from {schema}.people") == [(1,)]
+    land(project, good)
+    project.dbt("run", "--full-refresh")
+    assert state(project) == [("FR", 1, "Ann", "1.00", "secret", "01", "I")]
 
     land(project, good)
     run(project, "2020-01-02")
@@ -149,10 +176,12 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
           - name: people
             config:
               on_schema_change: sync_all_columns
-              meta: {dbt_cdc: {extract_typ: full, extract_type: ful, effective_date: yesterday, ignore_columns: [nr]}}
+              meta: {dbt_cdc: {extract_typ: full, extract_type: ful, effective_date: '2019-02-30', ignore_columns: [nr],
+                               unique_key: 7, sensitive_columns: true, deduplicate: 2019-06-18}}
             columns:
               - {name: nr, meta: {dbt_cdc: {key: true}}}
               - {name: ssn, meta: {dbt_cdc: {sensitiv: true}}}
+              - {name: salary, meta: {dbt_cdc: true}}
         """.replace("\n        ", "\n"),
     )
     land(project, "FR,1,Ann,1,secret,2020-01-01 01:00:00")
@@ -160,7 +189,11 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
     for part in (
         "unknown option 'extract_typ', did you mean 'extract_type'?",
         "option 'extract_type' must be one of full, delta, got \"ful\", did you mean 'full'?",
-        "option 'effective_date' must be a date like 2019-06-18, got \"yesterday\"",
+        "option 'effective_date' must be a date like 2019-06-18, got \"2019-02-30\"",
+        "option 'unique_key' must be of type list, got 7",
+        "option 'sensitive_columns' must be of type list, got true",
+        "option 'deduplicate' must be of type boolean, got \"2019-06-18\"",
+        "column 'salary': meta.dbt_cdc must be a mapping of options, got true",
         "column 'nr' is a key and can't be ignored too",
         "column 'ssn': unknown option 'sensitiv', did you mean 'sensitive'?",
         "on_schema_change must be one of ignore, fail, append_new_columns, got 'sync_all_columns'",
@@ -173,13 +206,23 @@ def test_rows_that_do_not_cast_go_to_the_rejects_when_asked_and_a_known_key_keep
     prepare(project, YAML.replace("effective_date:", "on_cast_error: rejects, effective_date:"))
     land(project, "FR,1,Ann,1,s,2020-01-01 01:00:00", "FR,2,Bo,2,s,2020-01-01 01:00:00")
     run(project, "2020-01-01")
-    land(project, "FR,1,Ann,one,s,2020-01-01 01:00:00", "FR,x,Bo,2,s,2020-01-01 01:00:00")
-    assert run(project, "2020-01-02") == {"I": 0, "U": 0, "D": 1, "X": 0, "N": 1}
+    # keys that do not cast are no key twice, nor is a bad row beside a good one
+    land(
+        project,
+        "FR,1,Ann,one,s,2020-01-01 01:00:00",
+        "FR,x,Bo,2,s,2020-01-01 01:00:00",
+        "FR,y,Bo,2,s,2020-01-01 01:00:00",
+        "FR,3,Cy,three,s,2020-01-01 01:00:00",
+        "FR,3,Cy,3,s,2020-01-01 01:00:00",
+    )
+    assert run(project, "2020-01-02") == {"I": 1, "U": 0, "D": 1, "X": 0, "N": 1}
     assert project.rows(
         "select fault, get_json_object(incoming_row, '$.salary') from {schema}.people__rejects order by 1"
     ) == [
         ("does not cast: nr (bigint) 'x'", "2"),
+        ("does not cast: nr (bigint) 'y'", "2"),
         ("does not cast: salary (decimal(10,2)) 'one'", "one"),
+        ("does not cast: salary (decimal(10,2)) 'three'", "three"),
     ]
     assert project.rows("select count(*) from {schema}.people__rejects where contains(incoming_row, 'ssn')") == [(0,)]
 
@@ -239,6 +282,9 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
                     columns:
                       - {name: id, data_type: bigint}
                       - {name: country, data_type: string, description: Two letters}
+                      - {name: PAID-IN, description: "The customer's currency"}
+                      - {name: Note, description: Kept apart, meta: {dbt_cdc: {sensitive: true}}}
+                      - {name: nothing, description: No column}
                       - {name: paid, data_type: "decimal(9,2)"}
                 """,
         }
@@ -248,7 +294,10 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
         given = f"select * from values {rows} as t (id, country, paid)"
         project.sql(f"create or replace table {{schema}}.rows using {project.file_format} as {given}")
         for form in ("json", "parquet"):
-            project.spark.sql(given).write.mode("overwrite").format(form).save(f"{landing}/from_{form}")
+            frame = project.spark.sql(given)
+            if form == "json":
+                frame = frame.selectExpr("*", "'EUR' as `paid-in`", "'hidden' as note")
+            frame.write.mode("overwrite").format(form).save(f"{landing}/from_{form}")
         project.dbt("run", *arguments, "--vars", f"{{day: '{day}'}}")
         results = project.run_results()
         return {name: results[name]["adapter_response"]["operations"] for name in MODELS}
@@ -264,7 +313,7 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
 
     # what dbt has a key for reaches the tables
     assert sorted(path.name for path in elsewhere.iterdir()) == sorted(
-        f"{n}__{k}" for n in MODELS for k in ("base", "history")
+        ["from_json__sensitive_base", *(f"{n}__{k}" for n in MODELS for k in ("base", "history"))]
     )
     described = dict(row[:2] for row in project.rows("describe table extended {schema}.from_json__base"))
     assert described["Location"].removeprefix("file:").replace("//", "/") == str(elsewhere / "from_json__base")
@@ -274,7 +323,8 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
         ("from_json", "select", "reader"), ("from_json__history", "select", "reader")}  # fmt: skip
     for table in ("from_json", "from_json__base", "from_json__history"):
         rows = project.spark.sql(f"describe table extended {project.schema}.{table}").collect()
-        assert next(row[2] for row in rows if row[0] == "country") == "Two letters"
+        comments = {row[0]: row[2] for row in reversed(rows)}
+        assert (comments["country"], comments["paid-in"]) == ("Two letters", "The customer's currency")
         assert [row[1] for row in rows if row[0] == "Comment"] == ["Rows of a folder of JSON"]
 
     # a full refresh begins anew, history included

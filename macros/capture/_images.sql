@@ -1,19 +1,20 @@
 {#- Images of rows, and how two of them are told apart. -#}
 
-{%- macro _image(columns, available=none, alias=none) -%}
-    {#- A struct of the table's columns. `available`: names that the source has, where it may be of an older schema;
-        what it lacks is null. -#}
-    {%- set present = available | map('lower') | list if available is not none else none -%}
+{%- macro _image(table, available=none, alias=none) -%}
+    {#- A struct of the table's columns. `available`: types by name of what the source has, where it may be of an older
+        schema; what it lacks is null. Spark's texts of long structs and of names in structs are not for casting: no cast
+        where the types agree, and a null of such a type comes from the table. -#}
     {%- set fields = [] -%}
-    {%- for column in columns -%}
+    {%- for column in table.columns -%}
         {%- set name = dbt_cdc._quote(column.name) -%}
         {%- set value = (alias ~ '.' if alias else '') ~ name -%}
-        {%- if present is none -%}
-            {%- do fields.append(value ~ ' as ' ~ name) -%}
-        {%- else -%}
-            {%- set value = value if column.name | lower in present else 'null' -%}
-            {%- do fields.append('cast(' ~ value ~ ' as ' ~ column.dtype ~ ') as ' ~ name) -%}
+        {%- set type = column.dtype if available is none else available.get(column.name | lower) -%}
+        {%- if type is none and 'struct<' in column.dtype -%}
+            {%- set value = '(select ' ~ name ~ ' from ' ~ table.relation ~ ' where false)' -%}
+        {%- elif type != column.dtype -%}
+            {%- set value = 'cast(' ~ (value if type is not none else 'null') ~ ' as ' ~ column.dtype ~ ')' -%}
         {%- endif -%}
+        {%- do fields.append(value ~ ' as ' ~ name) -%}
     {%- endfor -%}
     {%- do return('struct(' ~ fields | join(', ') ~ ')') -%}
 {%- endmacro -%}
@@ -44,9 +45,13 @@
 {%- endmacro -%}
 
 
-{%- macro _columns_of(source) -%}
-    {#- Names of the columns of what stands in a `from` clause. -#}
-    {%- do return(run_query('select * from ' ~ source ~ ' limit 0').column_names | list) -%}
+{%- macro _types_of(source, columns='*') -%}
+    {#- Types, as text by lower-case name, of the columns of what stands in a `from` clause. -#}
+    {%- set types = {} -%}
+    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}
+        {%- do types.update({row[0] | lower: row[1]}) -%}
+    {%- endfor -%}
+    {%- do return(types) -%}
 {%- endmacro -%}
 
 
@@ -68,7 +73,7 @@
     {%- for version, is_after in sides -%}
         {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
         {%- do queries.append(
-            'select ' ~ dbt_cdc._image(table.columns, dbt_cdc._columns_of(source)) ~ ' as image, ' ~ is_after
+            'select ' ~ dbt_cdc._image(table, dbt_cdc._types_of(source)) ~ ' as image, ' ~ is_after
             ~ ' as is_after, ' ~ 'cast(' ~ position ~ ' as bigint) as position, ' ~ dbt_cdc._literal(commit.version)
             ~ ' as version, timestamp_micros(' ~ commit.micros ~ ') as ts from ' ~ source) -%}
     {%- endfor -%}

@@ -98,7 +98,7 @@
 
 {%- macro _no_changes(table) -%}
     {#- No rows, right schema. -#}
-    {%- set image = dbt_cdc._image(table.columns) -%}
+    {%- set image = dbt_cdc._image(table) -%}
     (
     select
         'i' as op,

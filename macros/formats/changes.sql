@@ -3,23 +3,37 @@
     image (struct of the table's columns), is_after (boolean), position (orders commits), version, ts. -#}
 
 {%- macro delta__changes(table, begin, end) -%}
-    {#- Delta refuses its feed over commits that take columns away; there each commit is compared with the one before. -#}
+    {#- Delta refuses its feed over commits that take columns away, and before or at a commit that made the table anew with
+        other columns; there each commit is compared with the one before. -#}
     {%- set commits = table.timeline.commits -%}
     {%- set taken = ['DROP COLUMNS', 'RENAME COLUMN', 'REPLACE COLUMNS'] -%}
-    {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', taken) | list -%}
+    {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', taken) | list
+           or dbt_cdc._delta_other_columns(table, begin) -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
     {%- endif -%}
     {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
     {%- set spelled = dbt_cdc._spelling(table.relation | string, versions) -%}
     {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled) ~ ', ' ~ versions ~ ')' -%}
-    {%- set available = dbt_cdc._columns_of(feed) if end + 1 < commits | length else none -%}
+    {%- set available = dbt_cdc._types_of(feed) if end + 1 < commits | length else none -%}
     select
-        {{ dbt_cdc._image(table.columns, available) }} as image,
+        {{ dbt_cdc._image(table, available) }} as image,
         _change_type in ('insert', 'update_postimage') as is_after,
         _commit_version as position,
         cast(_commit_version as string) as version,
         _commit_timestamp as ts
     from {{ feed }}
+{%- endmacro -%}
+
+
+{%- macro _delta_other_columns(table, begin) -%}
+    {#- Has the table been replaced or overwritten since, and had it columns or types then that it does not have now? -#}
+    {%- set commits, latest = table.timeline.commits, namespace(types=none) -%}
+    {%- for place in range([begin + 1, 1] | max, commits | length) if commits[place].replaces -%}
+        {%- set latest.types = latest.types or dbt_cdc._types_of(table.relation) -%}
+        {%- set older = dbt_cdc._types_of(dbt_cdc.delta__version_at(table.relation, commits[place - 1].version)) -%}
+        {%- for name, type in older.items() if latest.types.get(name) != type -%}{%- do return(true) -%}{%- endfor -%}
+    {%- endfor -%}
+    {%- do return(false) -%}
 {%- endmacro -%}
 
 
@@ -38,7 +52,7 @@
     {%- set moments = scope | rejectattr('operation', 'equalto', 'replace') | map(attribute='micros') -%}
     {%- set asked = options | join(', ') -%}
     select
-        {{ dbt_cdc._image(table.columns) }} as image,
+        {{ dbt_cdc._image(table) }} as image,
         _change_type in ('INSERT', 'UPDATE_AFTER') as is_after,
         cast(_change_ordinal as bigint) as position,
         cast(_commit_snapshot_id as string) as version,

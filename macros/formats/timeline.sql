@@ -23,7 +23,8 @@
             {%- set vacuum.horizon = [vacuum.horizon or 0, micros[loop.index0] - (retention or 0) | int * 1000] | max -%}
         {%- endif -%}
         {%- do commits.append({'version': row['version'] | int | string, 'micros': micros[loop.index0],
-                               'operation': row['operation'], 'appends': parameters.get('mode') == 'Append'}) -%}
+                               'operation': row['operation'], 'appends': parameters.get('mode') == 'Append',
+                               'replaces': 'REPLACE TABLE' in row['operation'] or parameters.get('mode') == 'Overwrite'}) -%}
     {%- endfor -%}
     {%- for commit in commits if vacuum.horizon and commit.micros < vacuum.horizon -%}
         {%- if dbt_cdc._delta_replaces_files(commit) -%}{%- set vacuum.kept = loop.index0 -%}{%- endif -%}

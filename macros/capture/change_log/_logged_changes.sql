@@ -63,7 +63,7 @@
         {%- do conditions.append('logged.key.' ~ column ~ ' <=> held.image.' ~ column) -%}
     {%- endfor -%}
     held as (
-        select {{ dbt_cdc._image(table.columns, dbt_cdc._columns_of(source)) }} as image
+        select {{ dbt_cdc._image(table, dbt_cdc._types_of(source)) }} as image
         from {{ source }}
     ),
 
@@ -131,8 +131,10 @@
 
 {%- macro _log_struct(table, image, name=none) -%}
     {#- An image as logged, in the order and with the columns of the table; `name`: as a column of that name. -#}
-    {%- set fields = run_query('select before.* from ' ~ table.log.relation ~ ' limit 0').column_names | list -%}
-    {%- if fields == table.columns | map(attribute='name') | list -%}{%- do return(image) -%}{%- endif -%}
-    {%- do return('if(' ~ image ~ ' is null, null, ' ~ dbt_cdc._image(table.columns, fields, image) ~ ')'
+    {%- set types = dbt_cdc._types_of(table.log.relation, 'before.*') -%}
+    {%- if types.keys() | list == table.columns | map(attribute='name') | map('lower') | list -%}
+        {%- do return(image) -%}
+    {%- endif -%}
+    {%- do return('if(' ~ image ~ ' is null, null, ' ~ dbt_cdc._image(table, types, image) ~ ')'
                   ~ (' as ' ~ name if name else '')) -%}
 {%- endmacro -%}

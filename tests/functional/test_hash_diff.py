@@ -14,7 +14,9 @@ YAML = """
       - name: t
         config:
           unique_key: [id]
+          persist_docs: {columns: true}
           meta: {dbt_cdc: {effective_date: "{{ var('day') }}", extract_type: "{{ var('extract', 'full') }}"}}
+        columns: [{name: V, description: "It's a value"}, {name: w, description: No column}]
 """
 MODEL = """
     def model(dbt, spark):
@@ -68,6 +70,9 @@ def test_full_loads_tell_inserted_updated_deleted_and_unchanged_rows_apart(proje
     assert project.columns("t") == columns
     assert project.columns("t__history") == columns
     assert project.tables() == {"incoming", "t", "t__base", "t__history"}
+    for table in ("t", "t__base", "t__history"):
+        described = {row[0]: row[2] for row in project.rows(f"describe table {{schema}}.{table}")}
+        assert described["v"] == "It's a value"
 
     second = load(project, "2020-01-02", "(1, 'a'), (2, 'B'), (4, 'd')")
     assert second["operations"] == {"I": 1, "U": 1, "D": 1, "X": 0, "N": 1}

@@ -267,7 +267,7 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     answers = ["python_all", "python_net", "python_none", "python_in_a_catalog", "sql_all", "in_a_catalog"]
     assert changes.project.tables() == {"kept", *answers}
 
-    schema = changes.project.columns("python_all")
+    schemas = {name: changes.project.columns(name) for name in answers}
     changes.project.dbt("run", "--empty", "--select", *answers)
     assert {name: changes.answer(name, "kept") for name in answers} == {name: [] for name in answers}
-    assert {str(changes.project.columns(name)) for name in answers} == {str(schema)}
+    assert {name: changes.project.columns(name) for name in answers} == schemas

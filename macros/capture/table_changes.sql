@@ -31,8 +31,9 @@
 {%- endmacro -%}
 
 
-{%- macro _changes_of(table, begin, end, format) -%}
-    {#- The same, of a table that _changed_table has looked at already. -#}
+{%- macro _changes_of(table, begin, end, format, each_commit=false) -%}
+    {#- The same, of a table that _changed_table has looked at already. `each_commit`: where no feed is on, compare each
+        version of the range with the one before it, not only the two ends. -#}
     {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
     {%- if scope.before_log -%}
         {%- set table = table.own -%}
@@ -43,7 +44,7 @@
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": " ~ why ~ " needs the key, got no unique_key, "
             ~ "expected the names of its key columns; give `unique_key`, here or on the model"]) -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._changes_query(table, scope, format)) -%}
+    {%- do return(dbt_cdc._changes_query(table, scope, format, each_commit)) -%}
 {%- endmacro -%}
 
 
@@ -57,7 +58,7 @@
 {%- endmacro -%}
 
 
-{%- macro _changes_query(table, scope, format) -%}
+{%- macro _changes_query(table, scope, format, each_commit) -%}
     {%- if scope.end <= scope.begin -%}
         {%- do return(dbt_cdc._no_changes(table)) -%}
     {%- endif -%}
@@ -70,6 +71,8 @@
     images as (
         {% if scope.fed -%}
             {{ dbt_cdc._for_format('changes', table.format)(table, scope.begin, scope.end) }}
+        {%- elif each_commit -%}
+            {{ dbt_cdc._adjacent_versions(table, scope.begin, scope.end) }}
         {%- else -%}
             {{ dbt_cdc._two_versions(table, commits[scope.begin].version if scope.begin >= 0 else none,
                                      commits[scope.end], scope.end) }}

@@ -2,13 +2,22 @@
     starts, one row for each key that changed, with `_op`. Late rows are found too, as no stamp is asked. -#}
 
 {%- macro _read_by_version(relation, column, unique_key) -%}
-    {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_for_changes(relation, unique_key, model)) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version', 'asked': ['version', column]} -%}
+    {%- if flags.WHICH not in ['run', 'build'] and dbt_cdc._load_relation(relation) is none -%}
+        {#- `compile` or `docs generate` before the first run -#}
+        {%- do edge.update({'sql': "select *, 'i' as _op from " ~ relation}) -%}
+        {%- do return(edge) -%}
+    {%- endif -%}
+    {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_for_changes(relation, unique_key, model)) -%}
+    {%- if not table.key -%}
+        {%- do dbt_cdc._raise_faults(["ref_changes by version needs the key of " ~ table.source ~ ", got none, expected the"
+            ~ " names of its key columns, by which its changes are told; give `unique_key`"]) -%}
+    {%- endif -%}
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
     {%- if old is not none -%}
-        {%- do dbt_cdc._raise_faults(dbt_cdc._history_faults(edge.source, old, commits)) -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._history_faults(table, old, dbt_cdc._recorded_edges()[edge.source].time)) -%}
     {%- endif -%}
     {%- do edge.update({
         'watermark': new.version if new else old, 'time': new.micros if new else none,
@@ -21,15 +30,34 @@
 {%- endmacro -%}
 
 
-{%- macro _history_faults(source, version, commits) -%}
-    {#- A table that was dropped and made anew counts its versions from 0 again: the commit's time tells. -#}
-    {%- set read_at = dbt_cdc._recorded_edges()[source].time -%}
-    {%- for commit in commits if commit.version == version and commit.micros | string == read_at -%}
+{%- macro _history_faults(table, version, read_at) -%}
+    {#- What keeps the changes since a watermark from being told. A table that was dropped and made anew counts its versions
+        from 0 again: the commit's time tells. -#}
+    {%- set remedy = ", so what was deleted since is not known: run this model with --full-refresh" -%}
+    {%- set read = "version " ~ version ~ " of " ~ table.source ~ ", which this model has read last, " -%}
+    {%- for commit in table.timeline.commits if commit.version == version and commit.micros | string == read_at -%}
+        {%- if not dbt_cdc._is_told_since(table, version) -%}
+            {%- do return([read ~ "is older than what the table's changes can still be told from (its feed was switched on"
+                           ~ " later, or VACUUM took the files)" ~ remedy]) -%}
+        {%- endif -%}
         {%- do return([]) -%}
     {%- endfor -%}
-    {%- do return(["version " ~ version ~ " of " ~ source ~ ", which this model has read last, is no longer in its history"
-                   ~ " (expired, or the table was dropped and made anew), so what was deleted since is not known: run this"
-                   ~ " model with --full-refresh"]) -%}
+    {%- do return([read ~ "is no longer in its history (expired, or the table was dropped and made anew)" ~ remedy]) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_told_since(table, version) -%}
+    {#- Whether log, feed or versions still hold what changed after a version of the table's timeline. -#}
+    {%- set place, own = dbt_cdc._place_of_version(table, version), table.timeline -%}
+    {%- if table.log is not none -%}
+        {%- set own, offset = table.own.timeline, table.timeline.offset -%}
+        {%- if place >= table.timeline.feed_from -%}
+            {%- set needed = {'key_op': place, 'data_before': dbt_cdc._place_of_version(table, table.log.upto)} -%}
+            {%- do return(needed.get(table.log.mode, own.images_from + offset) - offset >= own.images_from) -%}
+        {%- endif -%}
+        {%- set place = place - offset -%}
+    {%- endif -%}
+    {%- do return(place >= (own.images_from if own.feed_from is none else own.feed_from - 1)) -%}
 {%- endmacro -%}
 
 
@@ -41,9 +69,15 @@
         {%- set kept = ' as image where ' ~ table.where if new and table.where else '' -%}
         {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ from ~ kept) -%}
     {%- endif -%}
-    {%- set changes = dbt_cdc._changes_of(table, old, new.version, 'net' if table.key else 'cdc') -%}
     {%- do return("select image.*, op as _op from (select op, if(op = 'd', before, after) as image from "
-                  ~ changes ~ ')') -%}
+                  ~ dbt_cdc._unread_changes(table, old, new.version) ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _unread_changes(table, old, new) -%}
+    {#- The newest change of each key, of all commits in between. Not the net change, and not a comparison of the two ends:
+        a run that was killed before its watermark moved may have written what came since and has gone again. -#}
+    {%- do return(dbt_cdc._changes_of(table, old, new, 'latest_state', each_commit=true)) -%}
 {%- endmacro -%}
 
 

@@ -6,12 +6,6 @@
 {%- endmacro -%}
 
 
-{%- macro _relation_of_edge(name) -%}
-    {%- set schema, identifier = name.split('.', 1) -%}
-    {%- do return(api.Relation.create(schema=schema, identifier=identifier)) -%}
-{%- endmacro -%}
-
-
 {%- macro _read_edges() -%}
     {#- What this model reads in this run; forgotten where dbt renders something that is no node of the graph. -#}
     {%- set node = graph.nodes.get(model.unique_id, {}) -%}

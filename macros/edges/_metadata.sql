@@ -69,14 +69,19 @@
     {%- set formats = [] -%}
     {%- for id in selected_resources if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}
-        {%- set hooks = node.config.get('post-hook', []) | map(attribute='sql') | join(' ') -%}
-        {%- set reads = 'dbt_cdc._move_watermarks()' in hooks
+        {%- set reads = dbt_cdc._has_watermark_hook(node)
                         or (node.get('language') == 'python' and 'ref_changes(' in node.raw_code) -%}
-        {%- if reads and node.config.get('file_format') in dbt_cdc._formats() -%}
-            {%- do formats.append(node.config.file_format) -%}
-        {%- endif -%}
+        {%- set default = 'delta' if node.config.get('materialized') == 'hash_diff' else none -%}
+        {%- set format = node.config.get('file_format') or default -%}
+        {%- if reads and format in dbt_cdc._formats() -%}{%- do formats.append(format) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(formats) -%}
+{%- endmacro -%}
+
+
+{%- macro _has_watermark_hook(node) -%}
+    {%- set hooks = node.config.get('post-hook', []) | map(attribute='sql') | join(' ') -%}
+    {%- do return('dbt_cdc._move_watermarks()' in hooks) -%}
 {%- endmacro -%}
 
 

@@ -2,8 +2,7 @@
 
 {%- macro _ref_changes_of_python(unique_id, upstream, by, column, unique_key) -%}
     {%- do dbt_cdc._lay_out_model(unique_id) -%}
-    {%- set schema, identifier = (upstream.replace('`', '').split('.') | list)[-2:] -%}
-    {%- set relation = api.Relation.create(schema=schema, identifier=identifier, limit=0 if flags.EMPTY else none) -%}
+    {%- set relation = dbt_cdc._relation_called(upstream, limit=0 if flags.EMPTY else none) -%}
     {%- do return(dbt_cdc._ref_changes(relation, by, column, unique_key)) -%}
 {%- endmacro -%}
 

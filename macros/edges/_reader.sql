@@ -40,6 +40,11 @@
         {%- if not model.config.get('unique_key') -%}
             {%- do faults.append("ref_changes needs a unique_key: rows that are read once more must meet themselves") -%}
         {%- endif -%}
+        {%- set change_log = dbt_cdc._given_options(dbt_cdc._reader_options()).change_log -%}
+        {%- if change_log is not none -%}
+            {%- do faults.append("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots,"
+                                 ~ " got '" ~ change_log ~ "' on an incremental model; take it out") -%}
+        {%- endif -%}
     {%- elif kind == 'hash_diff' -%}
         {%- if dbt_cdc._meta().get('extract_type', 'full') != 'delta' -%}
             {%- do faults.append("ref_changes gives a part of the rows, which a full extract takes for deletes of all"
@@ -49,6 +54,11 @@
         {%- do faults.append("ref_changes works in incremental models only, got '" ~ kind ~ "', which keeps nothing"
                              ~ " between runs: set materialized='incremental' with unique_key and"
                              ~ " incremental_strategy='merge', or read by ref") -%}
+    {%- endif -%}
+    {%- if not faults and model.language == 'sql' and not dbt_cdc._has_watermark_hook(model) -%}
+        {%- do faults.append("ref_changes stands in an `if` that dbt does not enter while it parses the project"
+                             ~ " (is_incremental() and execute are false then), so that its watermark would never move:"
+                             ~ " take it out of the `if`; the first run reads everything anyway") -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

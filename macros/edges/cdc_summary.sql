@@ -11,7 +11,7 @@
 
 {%- macro _edge_state(edge) -%}
     {#- [mode, watermark, rows waiting, lag] -#}
-    {%- set relation = dbt_cdc._relation_of_edge(edge.source) -%}
+    {%- set relation = dbt_cdc._relation_called(edge.source) -%}
     {%- set columns = adapter.get_columns_in_relation(relation) -%}
     {%- if not columns -%}{%- do return([edge.by, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
     {%- if edge.by == 'version' -%}{%- do return(dbt_cdc._version_state(edge, relation)) -%}{%- endif -%}
@@ -35,16 +35,19 @@ where {{ watermark }} is null or {{ name }} >= {{ watermark }}
 
 
 {%- macro _version_state(edge, relation) -%}
-    {%- set reader = dbt_cdc._node_of(dbt_cdc._relation_of_edge(edge.destination)) -%}
+    {%- if not dbt_cdc._format_of(dbt_cdc._load_relation(dbt_cdc._held_in(relation))) -%}
+        {%- do return(['by version', edge.watermark or '-', 'the upstream keeps no versions', '-']) -%}
+    {%- endif -%}
+    {%- set reader = dbt_cdc._node_of(dbt_cdc._relation_called(edge.destination)) -%}
     {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_for_changes(relation, none, reader)) -%}
     {%- set commits = table.timeline.commits -%}
     {%- set last = commits[-1] if commits else none -%}
     {%- if last is none or not edge.get('watermark') -%}{%- do return(['by version', '-', '-', '-']) -%}{%- endif -%}
     {%- set waiting = '0' -%}
-    {%- if edge.watermark not in commits | map(attribute='version') -%}
+    {%- if dbt_cdc._history_faults(table, edge.watermark, edge.time) -%}
         {%- set waiting = 'needs --full-refresh' -%}
-    {%- elif last.version != edge.watermark and (table.key or table.timeline.feed_from is not none) -%}
-        {%- set changes = dbt_cdc._changes_of(table, edge.watermark, last.version, 'net' if table.key else 'cdc') -%}
+    {%- elif last.version != edge.watermark and table.key -%}
+        {%- set changes = dbt_cdc._unread_changes(table, edge.watermark, last.version) -%}
         {%- set waiting = run_query('select count(*) from ' ~ changes)[0][0] | string -%}
     {%- elif last.version != edge.watermark -%}
         {%- set waiting = 'some' -%}

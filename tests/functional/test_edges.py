@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -24,6 +25,14 @@ def said(project: Project) -> list[str]:
     """What dbt_cdc has logged, without the schema, in the order of the log."""
     lines = [line.split("dbt_cdc: ", 1)[1] for line in project.log().splitlines() if "dbt_cdc: " in line]
     return [line.replace(project.schema + ".", "") for line in lines]
+
+
+def summary(project: Project) -> list[list[str]]:
+    """The cells of what cdc_summary prints of each edge, without the schema."""
+    project.dbt("run-operation", "cdc_summary", "--vars", "{run: 0}")
+    printed = re.split("source +destination", project.log())[-1].replace(f"{project.schema}.", "").splitlines()
+    edge_lines = takewhile(lambda line: "  by " in line, printed[2:])
+    return [[cell.strip() for cell in line.split("  ") if cell] for line in edge_lines]
 
 
 def test_a_pipeline_reads_all_rows_first_and_then_only_the_new_ones(project: Project) -> None:
@@ -202,6 +211,12 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             % ("append", "meta={'dbt_cdc': {'ref_changes_bye': 'version'}}", "dbt_cdc.ref_changes('orders')"),
             "models/misspelt.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', by='versoin')"),
             "models/unsortable.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', column='m')"),
+            "models/keyless.sql": "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='name') }}"
+            "select 'a' as name from {{ dbt_cdc.ref_changes('orders', by='version') }}",
+            "models/unparsed.sql": READER
+            + "select * from {% if execute %}{{ dbt_cdc.ref_changes('orders', column='id') }}"
+            "{% else %}{{ ref('orders') }}{% endif %}",
+            "models/logged.sql": READER + "{{ config(meta={'dbt_cdc': {'change_log': 'key_op'}}) }}" + new,
             "models/two_ways.sql": READER + new + " join {{ dbt_cdc.ref_changes('orders', column='id') }} using (id)",
             "models/unnamed.py": """
                 import dbt_cdc
@@ -221,6 +236,9 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
         "misspelt": "ref_changes: by must be one of column, version, got \"versoin\", did you mean 'version'?",
         "unsortable": "column m of schema.orders is of type map<string,int>",
         "two_ways": "ref_changes reads schema.orders in two ways, by column cdc_datetime_updated and by column id",
+        "keyless": "ref_changes by version needs the key of schema.orders, got none",
+        "unparsed": "take it out of the `if`; the first run reads everything anyway",
+        "logged": "got 'key_op' on an incremental model; take it out",
         "unnamed": "Add the line `dbt.ref('orders')`",
     }.items():
         message = said.split(f"\n{model}: ")[1].split("\nmodel.")[0]
@@ -243,6 +261,8 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     row = "insert into {schema}.orders values (%s, %s, timestamp '2024-01-0%s')"
     project.sql(row % (1, 10, 1))
     project.sql(row % (2, 20, 1))
+    project.sql(row % (7, 70, 1))
+    killed = "{{ exceptions.raise_compiler_error('killed') if execute and var('run') == 'killed' }}"
     python = """
         import dbt_cdc
 
@@ -266,6 +286,10 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
                     config: {{run: "{{{{ var('run') }}}}"}}
             """,
             "models/changes.sql": read_by("source('raw', 'orders'), by='version'"),
+            # a run that is killed between write and watermark
+            "models/killed.sql": read_by(
+                "source('raw', 'orders'), by='version'", before='{{ config(post_hook="' + killed + '") }}'
+            ).replace("{{ var('run') }} as run", "2 as run"),
             "models/python_changes.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
             "models/python_rows.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
             "models/python_second.py": python
@@ -277,7 +301,7 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
         project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
 
     run(1)
-    both = [(1, 10, first, "i", 1), (2, 20, first, "i", 1)]
+    both = [(1, 10, first, "i", 1), (2, 20, first, "i", 1), (7, 70, first, "i", 1)]
     assert project.rows("select * from {schema}.changes order by id") == both
     assert project.rows("select * from {schema}.python_changes order by id") == both
     assert [name for name, _ in project.columns("python_changes")] == [
@@ -287,7 +311,7 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
         "_op",
         "run",
     ]
-    assert project.rows("select id, run from {schema}.python_rows order by id") == [(1, 1), (2, 1)]
+    assert project.rows("select id, run from {schema}.python_rows order by id") == [(1, 1), (2, 1), (7, 1)]
 
     project.sql("update {schema}.orders set amount = 11 where id = 1")
     project.sql("delete from {schema}.orders where id = 2")
@@ -295,17 +319,29 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     project.sql(row % (4, 40, 2))
     project.sql("update {schema}.orders set amount = 41 where id = 4")
     project.sql(row % (5, 50, 2))
+    project.sql("update {schema}.orders set amount = 71 where id = 7")
+    assert "killed" in project.error("run", "--vars", "{run: killed}", "--select", "killed")
+    assert project.rows("select amount from {schema}.killed where id in (5, 7) order by id") == [(50,), (71,)]
     project.sql("delete from {schema}.orders where id = 5")
+    project.sql("update {schema}.orders set amount = 70 where id = 7")
     run(2)
-    after = [(1, 11, first, "u", 2), (2, 20, first, "d", 2), (3, 30, first, "i", 2), (4, 41, second, "i", 2)]
+    after = [
+        (1, 11, first, "u", 2),
+        (2, 20, first, "d", 2),
+        (3, 30, first, "i", 2),
+        (4, 41, second, "u", 2),
+        (5, 50, second, "d", 2),
+        (7, 70, first, "u", 2),
+    ]
     assert project.rows("select * from {schema}.changes order by id") == after
+    assert project.rows("select * from {schema}.killed order by id") == after
     assert project.rows("select * from {schema}.python_changes order by id") == after
-    rows = [(1, 10, 1), (2, 20, 1), (4, 41, 2)]
+    rows = [(1, 10, 1), (2, 20, 1), (4, 41, 2), (7, 70, 1)]
     assert project.rows("select id, amount, run from {schema}.python_rows order by id") == rows
     assert project.rows("select id, amount, run from {schema}.python_second order by id") == rows
     moves = edges(project)
     assert [(s, d) for s, d, _ in moves] == [
-        *[("orders", name) for name in ["changes", "changes", "python_changes", "python_changes"]],
+        *[("orders", name) for name in ["changes", "killed", "python_changes"] for _ in range(2)],
         *[("orders", "python_rows")] * 2,
         *[("python_rows", "python_second")] * 2,
     ]
@@ -319,16 +355,14 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     assert edges(project) == moves
 
     project.sql(row % (6, 60, 3))
-    project.dbt("run-operation", "cdc_summary", "--vars", "{run: 0}")
     version = project.rows(
         "select watermark from {schema}.cdc_metadata where tracked_by = 'version' order by sequence desc limit 1"
     )[0][0]
-    schema = project.schema
-    printed = re.split("source +destination", project.log())[-1].replace(f"{schema}.", "").splitlines()[2:6]
-    lines = [[cell.strip() for cell in line.split("  ") if cell] for line in printed]
+    schema, lines = project.schema, summary(project)
     assert lines == [
         ["orders", "changes", "by version", version, "1", lines[0][-1]],
-        ["orders", "python_changes", "by version", version, "1", lines[1][-1]],
+        ["orders", "killed", "by version", version, "1", lines[1][-1]],
+        ["orders", "python_changes", "by version", version, "1", lines[2][-1]],
         ["orders", "python_rows", "by cdc_datetime_updated", "2024-01-02 00:00:00", "1", "1 d 00:00:00"],
         ["python_rows", "python_second", "by cdc_datetime_updated", "2024-01-02 00:00:00", "0", "00:00:00"],
     ]
@@ -344,4 +378,16 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
         (3, 5),
         (4, 5),
         (6, 5),
+        (7, 5),
     ]
+
+    if project.file_format == "delta":
+        project.sql(row % (8, 80, 4))
+        project.sql("alter table {schema}.orders set tblproperties (delta.enableChangeDataFeed = true)")
+        said = project.error("run", "--vars", "{run: 6}", "--select", "changes")
+        assert "is older than what the table's changes can still be told from (its feed was switched on later" in said
+        assert "run this model with --full-refresh" in said and "earliest" not in said
+        assert [line[4] for line in summary(project) if line[2] == "by version"] == ["needs --full-refresh"] * 3
+    project.sql("drop table {schema}.orders")
+    project.sql(f"create view {{schema}}.orders as select 1 as id, 10 as amount, {AT} as cdc_datetime_updated")
+    assert [line[4] for line in summary(project) if line[2] == "by version"] == ["the upstream keeps no versions"] * 3

@@ -75,7 +75,8 @@ def _command(table_format: str, folder: Path, server: Server) -> list[str]:
     settings |= _SHARED.get(table_format, {}) | {
         "spark.driver.extraClassPath": os.pathsep.join(jars),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore_db;create=true",
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+        # it lives for minutes: starting quickly gains more than compiling well
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(server.connect_port),
         "spark.driver.host": "localhost",

@@ -41,8 +41,11 @@ def target_settings(table_format: str, warehouse: Path, catalog: str = "in-memor
 
 
 #: Plans of small tables cost more than their rows. On Delta, which most tests ask, they are neither compiled nor
-#: adapted while they run; on the other formats they are what users have.
+#: adapted while they run, and have one task a stage; on the other formats they are what users have.
 SMALL_PLANS = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.files.minPartitionNum": "1",
+    "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",

@@ -9,11 +9,6 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_type_of(plan, name) -%}
-    {%- do return(plan.casts.get(name | lower) or plan.types[name | lower]) -%}
-{%- endmacro -%}
-
-
 {%- macro _apply_bound_measures(plan) -%}
     {%- set measures = [] -%}
     {%- for name in dbt_cdc._quoted_list(dbt_cdc._apply_bounded(plan)) -%}

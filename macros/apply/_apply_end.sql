@@ -52,7 +52,7 @@
             {%- do added.append(dbt_cdc._quote(column.name) ~ ' ' ~ column.type) -%}
         {%- endfor -%}
         {%- if added -%}
-            {%- do dbt_cdc._allow_names(dbt_cdc._load_relation(relation), names) -%}
+            {%- do dbt_cdc._allow_names(relation, plan.format, names) -%}
             {%- for type in plan.new | map(attribute='type') | unique -%}
                 {%- for statement in dbt_cdc._for_format('allow_type', plan.format)(relation, type) -%}
                     {%- do dbt_cdc._apply_run(statement) -%}

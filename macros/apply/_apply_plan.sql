@@ -22,8 +22,10 @@
     {%- endif -%}
     {%- set unique_key = config.get('unique_key') -%}
     {%- set unique_key = [unique_key] if unique_key is string else unique_key -%}
-    {%- do plan.update(key=dbt_cdc._apply_columns(unique_key, 'unique_key', names, faults)) -%}
-    {%- do plan.update(key=dbt_cdc._apply_spelled(plan.key, known)) -%}
+    {%- do plan.update(key=[]) -%}
+    {%- for name in dbt_cdc._apply_columns(unique_key, 'unique_key', names, faults) -%}
+        {%- do plan.key.append(dbt_cdc._spelled(name, known | map(attribute='name'))) -%}
+    {%- endfor -%}
     {%- do plan.update(sequence=dbt_cdc._apply_sequence(options.sequence_by, names, faults)) -%}
     {%- do plan.update(reserved=([plan.start | lower, plan.end | lower] if plan.scd == 2 else [])) -%}
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
@@ -73,15 +75,6 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_spelled(names, known) -%}
-    {#- As an existing table spells them. -#}
-    {%- set spelled, own = [], {} -%}
-    {%- for column in known -%}{%- do own.update({column.name | lower: column.name}) -%}{%- endfor -%}
-    {%- for name in names -%}{%- do spelled.append(own.get(name | lower, name)) -%}{%- endfor -%}
-    {%- do return(spelled) -%}
-{%- endmacro -%}
-
-
 {%- macro _apply_casts(plan, known) -%}
     {#- Columns that the batch has in another type than the table: name -> the table's type. A value that would not come
         back the same is a fault, so that an event reads the same in every batch. -#}
@@ -91,6 +84,12 @@
         {%- do casts.update({name: own[name]}) -%}
     {%- endfor -%}
     {%- do return(casts) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_type_of(plan, name) -%}
+    {#- The type of a column of the batch in the table. -#}
+    {%- do return(plan.casts.get(name | lower) or plan.types[name | lower]) -%}
 {%- endmacro -%}
 
 

@@ -29,13 +29,6 @@
 {%- endmacro -%}
 
 
-{%- macro _spelled(name, columns) -%}
-    {#- As the table spells it: catalogs such as Hive's and Glue's keep lower-case names only. -#}
-    {%- for column in columns if column | lower == name | string | lower -%}{%- do return(column) -%}{%- endfor -%}
-    {%- do return(name) -%}
-{%- endmacro -%}
-
-
 {%- macro _dms_operation(relation, op) -%}
     {%- set column = dbt_cdc._quote(op) -%}
         case
@@ -51,9 +44,10 @@
     {#- As text that sorts; what has none, the rows of a full load, comes first. -#}
     {%- if name not in has -%}{%- do return("''") -%}{%- endif -%}
     {%- set text = 'cast(' ~ dbt_cdc._quote(name) ~ ' as string)' -%}
-    {#- a point in time is text of the session's zone: hours come again when clocks go back #}
-    {%- if has[name] == 'timestamp' -%}{%- set text = "lpad(cast(unix_micros(" ~ dbt_cdc._quote(name) ~ ") as string), 20, '0')" -%}{%- endif -%}
-    {%- if dbt_cdc._type_family(has[name]) in ['tinyint', 'smallint', 'int', 'bigint', 'decimal'] -%}
+    {%- if has[name] == 'timestamp' -%}
+        {#- its text is in the session's zone, where hours come again when clocks go back -#}
+        {%- set text = "lpad(cast(unix_micros(" ~ dbt_cdc._quote(name) ~ ") as string), 20, '0')" -%}
+    {%- elif dbt_cdc._type_family(has[name]) in ['tinyint', 'smallint', 'int', 'bigint', 'decimal'] -%}
         {%- set text = "lpad(" ~ text ~ ", 38, '0')" -%}
     {%- endif -%}
     {%- do return('coalesce(' ~ text ~ ", '')") -%}

@@ -16,9 +16,8 @@
 {%- endmacro -%}
 
 
-{%- macro _allow_names(relation, names) -%}
+{%- macro _allow_names(relation, format, names) -%}
     {#- Gives an existing table what it needs to get columns of these names. -#}
-    {%- set format = dbt_cdc._format_of(relation) -%}
     {%- if dbt_cdc._properties_of_names(names, format) -%}
         {%- for statement in dbt_cdc._for_format('map_names', format)(relation) -%}{%- do run_query(statement) -%}{%- endfor -%}
     {%- endif -%}

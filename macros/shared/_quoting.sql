@@ -1,4 +1,4 @@
-{#- Names and values that enter a statement do so through these two, whatever characters they hold. -#}
+{#- Names and values that enter a statement do so through these, whatever characters they hold. -#}
 
 {%- macro _quote(name) -%}
     {%- do return(adapter.quote((name | string).replace('`', '``'))) -%}
@@ -18,4 +18,11 @@
         {%- do quoted.append((prefix ~ '.' if prefix else '') ~ dbt_cdc._quote(name)) -%}
     {%- endfor -%}
     {%- do return(quoted) -%}
+{%- endmacro -%}
+
+
+{%- macro _spelled(name, columns) -%}
+    {#- As the table spells it: catalogs such as Hive's and Glue's keep lower-case names only. -#}
+    {%- for column in columns if column | lower == name | string | lower -%}{%- do return(column) -%}{%- endfor -%}
+    {%- do return(name) -%}
 {%- endmacro -%}

@@ -20,7 +20,7 @@
         {%- for statement in dbt_cdc._for_format('allow_type', dbt_cdc._format_of(target))(target, options.effective_timestamp_type) -%}
             {%- do run_query(statement) -%}
         {%- endfor -%}
-        {%- do dbt_cdc._allow_names(target, names.values()) -%}
+        {%- do dbt_cdc._allow_names(target, dbt_cdc._format_of(target), names.values()) -%}
         {%- do run_query('alter table ' ~ target ~ ' add columns (' ~ (missing | join(', ')) ~ ')') -%}
     {%- endif -%}
     {%- do run_query(dbt_cdc._adoption_update(node, options, target, existing)) -%}

@@ -50,7 +50,7 @@
     {%- set existing = adapter.get_columns_in_relation(shape.target) | map(attribute='name') | map('lower') | list -%}
     {%- set new = [] -%}
     {%- for name in shape.source_columns if name | lower not in existing -%}{%- do new.append(name) -%}{%- endfor -%}
-    {%- do dbt_cdc._allow_names(shape.target, new) -%}
+    {%- do dbt_cdc._allow_names(shape.target, dbt_cdc._format_of(shape.target), new) -%}
 {%- endmacro -%}
 
 

@@ -72,8 +72,9 @@
     {%- set queries = [] -%}
     {%- for version, is_after in sides -%}
         {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
+        {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, version) -%}
         {%- do queries.append(
-            'select ' ~ dbt_cdc._image(table, dbt_cdc._types_of(source)) ~ ' as image, ' ~ is_after
+            'select ' ~ dbt_cdc._image(table, types) ~ ' as image, ' ~ is_after
             ~ ' as is_after, ' ~ 'cast(' ~ position ~ ' as bigint) as position, ' ~ dbt_cdc._literal(commit.version)
             ~ ' as version, timestamp_micros(' ~ commit.micros ~ ') as ts from ' ~ source) -%}
     {%- endfor -%}

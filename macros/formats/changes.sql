@@ -30,7 +30,7 @@
     {%- set commits, latest = table.timeline.commits, namespace(types=none) -%}
     {%- for place in range([begin + 1, 1] | max, commits | length) if commits[place].replaces -%}
         {%- set latest.types = latest.types or dbt_cdc._types_of(table.relation) -%}
-        {%- set older = dbt_cdc._types_of(dbt_cdc.delta__version_at(table.relation, commits[place - 1].version)) -%}
+        {%- set older = dbt_cdc.delta__types_at(table.relation, commits[place - 1].version) -%}
         {%- for name, type in older.items() if latest.types.get(name) != type -%}{%- do return(true) -%}{%- endfor -%}
     {%- endfor -%}
     {%- do return(false) -%}

@@ -13,3 +13,25 @@
 {%- macro hudi__version_at(relation, version) -%}
     {%- do return(relation ~ " timestamp as of '" ~ (version | int) ~ "'") -%}
 {%- endmacro -%}
+
+
+{#- Types, as text by lower-case name, of a table's columns as they were at a version. -#}
+
+{%- macro delta__types_at(relation, version) -%}
+    {%- do return(dbt_cdc._types_of(dbt_cdc.delta__version_at(relation, version))) -%}
+{%- endmacro -%}
+
+
+{%- macro iceberg__types_at(relation, version) -%}
+    {%- do return(dbt_cdc._types_of(dbt_cdc.iceberg__version_at(relation, version))) -%}
+{%- endmacro -%}
+
+
+{%- macro hudi__types_at(relation, version) -%}
+    {#- Hudi reads an older version in a query alone, none that is described: its columns' types are not told. -#}
+    {%- set types = {} -%}
+    {%- for name in run_query('select * from ' ~ dbt_cdc.hudi__version_at(relation, version) ~ ' limit 0').column_names -%}
+        {%- do types.update({name | lower: 'unknown'}) -%}
+    {%- endfor -%}
+    {%- do return(types) -%}
+{%- endmacro -%}

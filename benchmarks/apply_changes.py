@@ -1,8 +1,8 @@
 """What apply_changes costs beside a plain MERGE of the same batch, in one run: wall and CPU seconds.
 
-    PYTHONPATH=src:. python benchmarks/apply_changes.py                     in full
-    PYTHONPATH=src:. python benchmarks/apply_changes.py --scale 0.01        a hundredth, to see that it works
-    PYTHONPATH=src:. python benchmarks/apply_changes.py --parts small --rows 1000000 --statements
+    python -m benchmarks.apply_changes                     in full
+    python -m benchmarks.apply_changes --scale 0.01        a hundredth, to see that it works
+    python -m benchmarks.apply_changes --parts small --rows 1000000 --statements
 
 (a) `small`: batches of 10,000 events on SCD 2 targets of 100,000, 1,000,000 and 10,000,000 rows, the tables ordered by
     the key (docs/apply_changes.md says how), the keys of a batch in one range (near) or spread over all (spread), with
@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import cpu_seconds
 from dbt.adapters.spark import session
 from pyspark.sql import SparkSession
 
@@ -121,20 +122,6 @@ class Bench:
         self.results.append(result)
         print(f"{what:<66} {result['wall']:>9.2f} s wall {result['cpu']:>9.2f} s CPU", flush=True)
         return max(float(result["cpu"]), 0.01)
-
-
-def cpu_seconds() -> float:
-    """CPU time of this process and of its Spark JVM."""
-    me = os.getpid()
-    total = 0.0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(stat.parent.name) == me or int(fields[1]) == me:
-            total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    return total
 
 
 def print_statements() -> None:

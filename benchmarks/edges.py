@@ -12,10 +12,11 @@ rounds.
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import tempfile
 from pathlib import Path
+
+from benchmarks.measure import cpu_seconds
 
 from tests.support.project import Project
 from tests.support.spark import profile_target, start_session, target_settings
@@ -53,19 +54,6 @@ def rows(first: int, count: int, stamp: str) -> str:
     return f"""select id, cast(id % 1000 as int) as customer, cast(id * 7 % 100000 as double) as amount,
         timestamp '{stamp}' + make_interval(0, 0, 0, 0, 0, 0, id / 1000000.0) as cdc_datetime_updated
         from range({first}, {first + count}) as r (id)"""
-
-
-def cpu_seconds() -> float:
-    """CPU time of this process and of its children, the Spark JVM among them."""
-    total, me = 0, str(os.getpid())
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if me in (stat.parent.name, fields[1]):
-            total += int(fields[11]) + int(fields[12])
-    return total / os.sysconf("SC_CLK_TCK")
 
 
 def measure(project: Project, upstream: int, new: int, rounds: int) -> Costs:

@@ -1,6 +1,6 @@
 """hash_diff beside the program of the article, and beside the floor: what the same bytes cost without comparing.
 
-python benchmarks/hash_diff.py [--peer PATH] [--rows 1000000] [--memory 2g] [--skip-delta]
+python -m benchmarks.hash_diff [--peer PATH] [--rows 1000000] [--memory 2g] [--skip-delta]
 
 PATH is a copy of github.com/avensolutions/cdc-at-scale-using-spark; a copy of it is run with a safe YAML loader, which
 today's PyYAML asks for. Whole processes are measured: wall and CPU seconds and the peak memory of the process tree.
@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 import yaml
-from measure import HEADER, ROOT, Cost, machine, measured, spark_with
+from benchmarks.measure import HEADER, ROOT, Cost, machine, measured, spark_with
 
 KEYS = [f"keycol{i}" for i in range(1, 6)]
 NONKEYS = [f"nonkeycol{i}" for i in range(1, 11)]
@@ -129,9 +129,15 @@ def full_loads(options: argparse.Namespace, folder: Path) -> None:
     spark = spark_with(options.memory)
     measured([sys.executable, "-m", "dbt_cdc.synthetic", *counts, *map(str, days.values())], folder, **spark)
     consumer = Consumer(folder / "ours", options.memory)
-    costs = {"start of dbt and Spark": consumer.run("one")}
+    costs: dict[str, Cost] = {}
+
+    def keep(name: str, cost: Cost) -> None:
+        costs[name] = cost
+        print(cost.line(name), flush=True)
+
+    keep("start of dbt and Spark", consumer.run("one"))
     for day, path in days.items():
-        costs[f"dbt_cdc {day}"] = consumer.run("bench", path=str(path), day=DAYS[day])
+        keep(f"dbt_cdc {day}", consumer.run("bench", path=str(path), day=DAYS[day]))
     found = consumer.operations()
     script = folder / "floor.py"
     script.write_text(FLOOR)
@@ -142,13 +148,11 @@ def full_loads(options: argparse.Namespace, folder: Path) -> None:
         ("floor day1", days["day1"], 10),
         ("floor day2", days["day2"], 8),
     ):
-        costs[name] = measured([sys.executable, str(script), str(path), str(share), str(folder)], folder, **spark)
+        keep(name, measured([sys.executable, str(script), str(path), str(share), str(folder)], folder, **spark))
     if options.peer:
         command = peer(options.peer.resolve(), folder)
         for day, path in days.items():
-            costs[f"peer {day}"] = measured([*command, str(path), DAYS[day]], folder / "peer", **spark)
-    for name, cost in costs.items():
-        print(cost.line(name))
+            keep(f"peer {day}", measured([*command, str(path), DAYS[day]], folder / "peer", **spark))
     print(f"day 2: {found}, counted from the files: {counted(*days.values())}")
     ratios(costs, "floor")
     if options.peer:
@@ -177,9 +181,9 @@ def deltas(options: argparse.Namespace, folder: Path) -> None:
         consumer.run("bench", path=str(folder / table), form="parquet", day="2020-01-01")
         variables = {"path": str(folder / "delta"), "form": "parquet", "day": "2020-01-02", "extract": "delta"}
         costs[table] = consumer.run("bench", **variables)
-        print(costs[table].line(f"delta on {table}"), consumer.operations())
+        print(costs[table].line(f"delta on {table}"), consumer.operations(), flush=True)
     full = consumer.run("bench", path=str(folder / "full"), form="parquet", day="2020-01-03")
-    print(full.line("full on big"), consumer.operations())
+    print(full.line("full on big"), consumer.operations(), flush=True)
     print(f"delta / full on big: wall {costs['big'].wall / full.wall:.2f}, CPU {costs['big'].cpu / full.cpu:.2f}")
     print(f"delta on big / on small: wall {costs['big'].wall / costs['small'].wall:.2f}")
 

@@ -52,6 +52,18 @@ def measured(command: list[str], folder: Path, **environment: str) -> Cost:
     return Cost(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, max(peaks))
 
 
+def cpu_seconds() -> float:
+    """CPU time of this process and of the living ones that it started, a Spark JVM among them."""
+    ticks = 0
+    for pid in (os.getpid(), *_descendants(os.getpid())):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def spark_with(memory: str) -> dict[str, str]:
     """Environment of a plain Spark program on two cores with so much heap."""
     return {"PYSPARK_SUBMIT_ARGS": f"--master local[2] --driver-memory {memory} pyspark-shell"}

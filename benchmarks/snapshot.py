@@ -1,6 +1,6 @@
 """Snapshots: stock dbt-spark against dbt_cdc with operational metadata, same data, one command.
 
-    python benchmarks/snapshot.py [--rows 1000000] [--format delta] [--strategy timestamp]
+    python -m benchmarks.snapshot [--rows 1000000] [--format delta] [--strategy timestamp]
 
 Three runs of one snapshot (hard deletes on) over a table of 12 columns: the first load, then 40 % updated and 20 %
 deleted, then 0.1 % updated. Each side has a process and a JVM of its own, warmed up by three small snapshots.
@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+from benchmarks.measure import ROOT, cpu_seconds
+
 RUNS = ["first load", "40 % updated, 20 % deleted", "0.1 % updated"]
 SIDES = ["stock", "dbt_cdc"]
 
@@ -52,7 +53,7 @@ def run_side(side: str, arguments: argparse.Namespace) -> list[dict[str, float]]
         "DBT_CDC_DRIVER_MEMORY": arguments.memory,
         "TZ": "UTC",
     }
-    command = [sys.executable, __file__, "--side", side, *given]
+    command = [sys.executable, "-m", "benchmarks.snapshot", "--side", side, *given]
     done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return list(json.loads(done.stdout.strip().splitlines()[-1]))
 
@@ -117,27 +118,6 @@ def supply(project: Any, table: str, rows: int, day: int) -> None:
         f"timestamp'2024-01-01 00:00:00' + make_interval(0, 0, 0, version) as updated_at "
         f"from (select id, {version} as version from range(0, {rows}) where {day} = 0 or id % 10 < 8)"
     )
-
-
-def cpu_seconds() -> float:
-    """CPU seconds of this process and of those that it started."""
-    ticks = 0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(stat.parent.name) == os.getpid() or (int(fields[2]) == os.getpgid(0) and descends(stat.parent.name)):
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def descends(pid: str) -> bool:
-    while pid not in ("0", "1"):
-        if pid == str(os.getpid()):
-            return True
-        pid = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-    return False
 
 
 def report(measured: dict[str, list[dict[str, float]]], arguments: argparse.Namespace) -> None:

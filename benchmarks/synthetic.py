@@ -1,6 +1,6 @@
 """Rows per CPU-second of the synthetic data generator beside the original one, and a count of what came out.
 
-python benchmarks/synthetic.py [--peer PATH] [--rows 1000000]
+python -m benchmarks.synthetic [--peer PATH] [--rows 1000000]
 
 PATH is synthetic-cdc-data-generator.py of github.com/avensolutions/synthetic-cdc-data-generator, or its folder. Both
 write two loads as CSV with 5 keys, 10 non-keys and 20/40/40 % deleted, updated, unchanged; whole processes count.
@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from measure import HEADER, machine, measured, spark_with
+from benchmarks.measure import HEADER, machine, measured, spark_with
 
 PEER = "synthetic-cdc-data-generator.py"
 KEYS = 5

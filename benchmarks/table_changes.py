@@ -1,6 +1,6 @@
 """What asking for changes costs: table_changes beside the format's own query for the same range, and what a log costs.
 
-    PYTHONPATH=src:. python benchmarks/table_changes.py --table-format delta --rows 1000000 --commits 10
+    python -m benchmarks.table_changes --table-format delta --rows 1000000 --commits 10
 
 Prints one line per query: CPU seconds of the Spark process (all threads) and the ratio to the format's own query,
 the least of `--repeat` runs; then the CPU of a plain scan of a table with and without a log, and bytes on disk by
@@ -10,10 +10,10 @@ logging mode.
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 from pathlib import Path
 
+from benchmarks.measure import cpu_seconds
 from pyspark.sql import SparkSession
 
 from tests.support.project import Project
@@ -22,17 +22,11 @@ from tests.support.spark import profile_target, start_session, target_settings
 MODES = ("key_op", "data_before", "data_before_after")
 
 
-def cpu_seconds(spark: SparkSession) -> float:
-    """CPU time that the Spark process has used so far (embedded Spark on Linux)."""
-    fields = Path(f"/proc/{spark.sparkContext._gateway.proc.pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def cost(spark: SparkSession, query: str, repeat: int) -> float:
     def once() -> float:
-        before = cpu_seconds(spark)
+        before = cpu_seconds()
         spark.sql(query).write.format("noop").mode("overwrite").save()
-        return cpu_seconds(spark) - before
+        return cpu_seconds() - before
 
     once()
     return min(once() for _ in range(repeat))
@@ -140,9 +134,9 @@ def compare_logs(project: Project, folder: Path, rows: int, repeat: int) -> None
         project.sql(f"insert overwrite {{schema}}.feed select id, {image} from {batch}")
         spent = {}
         for mode in modes:
-            before = cpu_seconds(project.spark)
+            before = cpu_seconds()
             project.dbt("run", "--select", mode)
-            spent[mode] = cpu_seconds(project.spark) - before
+            spent[mode] = cpu_seconds() - before
     scans = {mode: cost(project.spark, f"select * from {project.schema}.{mode}", repeat) for mode in modes}
     print(f"{'change_log':<20}{'write':>8}{'scan':>9}{'ratio':>8}{'table':>12}{'log':>12}")
     for mode in modes:

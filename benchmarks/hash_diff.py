@@ -1,6 +1,6 @@
 """hash_diff beside the program of the article, and beside the floor: what the same bytes cost without comparing.
 
-python -m benchmarks.hash_diff [--peer PATH] [--rows 1000000] [--memory 2g] [--skip-delta]
+python -m benchmarks.hash_diff [--peer PATH] [--rows 1000000] [--memory 2g] [--parts full delta]
 
 PATH is a copy of github.com/avensolutions/cdc-at-scale-using-spark; a copy of it is run with a safe YAML loader, which
 today's PyYAML asks for. Whole processes are measured: wall and CPU seconds and the peak memory of the process tree.
@@ -188,20 +188,23 @@ def deltas(options: argparse.Namespace, folder: Path) -> None:
     print(f"delta on big / on small: wall {costs['big'].wall / costs['small'].wall:.2f}")
 
 
+PARTS = {"full": full_loads, "delta": deltas}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peer", type=Path, help="the original program's folder; without it only ours is measured")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of each extract; default: 1000000")
     parser.add_argument("--memory", default="2g", help="heap of each Spark, the original's too; default: 2g")
-    parser.add_argument("--skip-delta", action="store_true", help="leave the second part out")
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS, help="default: both")
     options = parser.parse_args()
     print(
         f"{options.rows} rows, 5 keys, 10 non-keys, 20/40/40 %, {machine()}, {options.memory} of heap for each program"
     )
     print(HEADER)
-    for part in [full_loads] if options.skip_delta else [full_loads, deltas]:
+    for part in options.parts:
         folder = Path(tempfile.mkdtemp(prefix="dbt_cdc_hash_diff_"))
-        part(options, folder)
+        PARTS[part](options, folder)
         shutil.rmtree(folder)
 
 

@@ -76,7 +76,9 @@ def _work(task: dict[str, Any]) -> dict[str, Any]:
         options = ["--project-dir", folder, "--profiles-dir", folder, "--log-path", f"{folder}/logs", "--quiet"]
         result = dbtRunner().invoke([*command, *options])
         nodes = getattr(result.result, "results", [])
-        messages = {node.node.name: node.message for node in nodes} or {"": str(result.exception or "")}
+        # what an operation gives has no node
+        messages = {getattr(node, "node", node).unique_id: node.message for node in nodes}
+        messages = messages or {"": str(result.exception or "")}
         told.append([result.success, messages])
         if not result.success:
             return {"dbt": told, "rows": []}

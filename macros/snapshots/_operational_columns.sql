@@ -45,7 +45,7 @@
 {%- macro _effective(expression, effective_type) -%}
     {#- A point in time as the effective columns hold it. A timestamp_ntz column holds UTC wall-clock time, whatever the
         zone of the session: exact arithmetic on the instant, as a cast would go by the session's zone. -#}
-    {%- if effective_type == 'timestamp' -%}{%- do return('cast(' ~ expression ~ ' as timestamp)') -%}{%- endif -%}
+    {%- if effective_type == 'timestamp' -%}{%- do return(dbt_cdc._instant(expression)) -%}{%- endif -%}
     {%- do return(
         "if(typeof(" ~ expression ~ ") = 'timestamp', timestamp_ntz '1970-01-01 00:00:00'"
         ~ " + unix_micros(cast(" ~ expression ~ " as timestamp)) * interval '0.000001' second, "
@@ -53,9 +53,18 @@
 {%- endmacro -%}
 
 
+{%- macro _instant(expression) -%}
+    {#- A point in time as an instant: a timestamp_ntz is read as UTC, where a cast would go by the session's zone. -#}
+    {%- do return(
+        "if(typeof(" ~ expression ~ ") = 'timestamp_ntz', cast(concat(cast(" ~ expression ~ " as string), 'Z') as timestamp), "
+        ~ "cast(" ~ expression ~ " as timestamp))") -%}
+{%- endmacro -%}
+
+
 {%- macro _high_date(effective_type) -%}
     {#- The end of open records. A timestamp (an instant) is read as UTC, so that every session writes the same one. -#}
     {%- set high_date = dbt_cdc._high_date_text() -%}
+    {%- set high_date = high_date if ':' in high_date else high_date ~ ' 00:00:00' -%}
     {%- do return("timestamp '" ~ high_date ~ "Z'" if effective_type == 'timestamp' else "timestamp_ntz '" ~ high_date ~ "'") -%}
 {%- endmacro -%}
 

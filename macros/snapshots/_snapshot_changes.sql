@@ -28,7 +28,7 @@
     ),
 
     snapshotted_data as (
-        select {{ dbt_cdc._snapshotted_columns(target_relation, columns) | join(', ') }},
+        select {{ dbt_cdc._snapshotted_columns(strategy, target_relation, columns) | join(', ') }},
             {{ unique_key_fields(strategy.unique_key) | trim }}
         from {{ target_relation }}
         where {{ dbt_cdc._is_open() }}
@@ -66,18 +66,20 @@
 {%- endmacro -%}
 
 
-{%- macro _snapshotted_columns(target_relation, columns) -%}
-    {#- The open record's columns. dbt's timestamp strategy compares the source's updated_at with dbt_valid_from; a row
-        that came back after a delete with its old updated_at begins later than that, and must still be seen to change:
-        there, dbt_valid_from stands for dbt_updated_at. -#}
+{%- macro _snapshotted_columns(strategy, target_relation, columns) -%}
+    {#- The open record's columns, but for those that a failed run of stock dbt-spark left with the names of the key's
+        parts. dbt's timestamp strategy compares the source's updated_at with dbt_valid_from; a row that came back after a
+        delete with its old updated_at begins later than that, and must still be seen to change: there, dbt_valid_from
+        stands for dbt_updated_at, unless that is NULL. -#}
     {%- set existing = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
     {%- set own, valid_from = columns.dbt_updated_at | lower, columns.dbt_valid_from | lower -%}
     {%- set by_update = config.get('strategy') == 'timestamp' and own in (existing | map('lower') | list) -%}
     {%- set selected = [] -%}
-    {%- for name in existing -%}
+    {%- for name in existing if name | lower not in dbt_cdc._key_names(strategy) -%}
         {%- set quoted = dbt_cdc._quote(name) -%}
         {%- set swap = by_update and name | lower == valid_from -%}
-        {%- do selected.append(dbt_cdc._quote(columns.dbt_updated_at) ~ ' as ' ~ quoted if swap else quoted) -%}
+        {%- set updated = 'coalesce(' ~ dbt_cdc._quote(columns.dbt_updated_at) ~ ', ' ~ quoted ~ ') as ' ~ quoted -%}
+        {%- do selected.append(updated if swap else quoted) -%}
     {%- endfor -%}
     {%- do return(selected + [dbt_cdc._quote(columns.dbt_valid_from) ~ ' as dbt_cdc_valid_from']) -%}
 {%- endmacro -%}

@@ -1,12 +1,15 @@
 {%- macro _staging_faults(staging, strategy, target_relation, options) -%}
-    {#- What only the comparison shows: keys written twice, and too many records to close. Leaves the counts for the log. -#}
+    {#- What only the comparison shows: keys written twice, open records without a key, too many records to close. Leaves
+        the counts for the log. -#}
     {%- set keys = [] -%}
     {%- for key in dbt_cdc._keys(strategy) -%}{%- do keys.append('dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
+    {%- set has_key = keys | join(' is not null and ') ~ ' is not null' -%}
     {%- set found -%}
         select coalesce(sum(inserted), 0) as inserted, coalesce(sum(updated), 0) as updated,
-            coalesce(sum(deleted), 0) as deleted, count_if(rows > 1) as repeated
+            coalesce(sum(deleted), 0) as deleted, count_if(rows > 1 and has_key) as repeated,
+            coalesce(sum(if(has_key, 0, rows)), 0) as without_key
         from (
-            select count(*) as rows,
+            select count(*) as rows, {{ has_key }} as has_key,
                 count_if(dbt_cdc_kind = 'insert') as inserted,
                 count_if(dbt_cdc_kind = 'update') as updated,
                 count_if(dbt_cdc_kind = 'delete') as deleted
@@ -22,6 +25,11 @@
     {%- if counts[3] | int > 0 -%}
         {%- do faults.append(counts[3] ~ " key(s) have several open records in " ~ target_relation
             ~ ", or came twice from the source while it was read: close all but one of each by hand, then run again") -%}
+    {%- endif -%}
+    {%- if counts[4] | int > 0 -%}
+        {%- do faults.append(counts[4] ~ " open record(s) in " ~ target_relation ~ " have NULL in unique_key "
+            ~ (dbt_cdc._keys(strategy) | join(', ')) ~ ", so that no row of the source can be theirs: close or delete them"
+            ~ " by hand, then run again") -%}
     {%- endif -%}
     {%- if options.max_delete_fraction is not none and counts[2] | int > 0 -%}
         {%- do faults.extend(dbt_cdc._delete_guard_faults(counts[2] | int, strategy, target_relation, options)) -%}

@@ -38,18 +38,7 @@
     {%- if dbt_cdc._format_of(target) is none -%}
         {%- do return([target ~ " is no Delta, Iceberg or Hudi table"]) -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._partly_operational_faults(target)) -%}
-{%- endmacro -%}
-
-
-{%- macro _partly_operational_faults(target) -%}
-    {#- The columns are added in one statement: where only some are there, they came with the source. -#}
-    {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
-    {%- set names, present = dbt_cdc._operational_columns(), [] -%}
-    {%- for name in names.values() if name | lower in existing -%}{%- do present.append(name) -%}{%- endfor -%}
-    {%- if present | length in [0, names | length] -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return([target ~ " has the column(s) " ~ (present | join(', ')) ~ " of the source, and operational columns would have"
-                   ~ " the same name: choose others by the var 'operational_metadata_columns'"]) -%}
+    {%- do return(dbt_cdc._operational_type_faults(target, options) + dbt_cdc._partly_operational_faults(target)) -%}
 {%- endmacro -%}
 
 
@@ -67,9 +56,9 @@
         own.effective_start_timestamp: dbt_cdc._effective(valid_from, type),
         own.effective_end_timestamp:
             'if(' ~ open ~ ', ' ~ dbt_cdc._high_date(type) ~ ', ' ~ dbt_cdc._effective(valid_to, type) ~ ')',
-        own.insert_timestamp: 'coalesce(' ~ own.insert_timestamp ~ ', cast(' ~ written ~ ' as timestamp))',
+        own.insert_timestamp: 'coalesce(' ~ own.insert_timestamp ~ ', ' ~ dbt_cdc._instant(written) ~ ')',
         own.update_timestamp:
-            'if(' ~ open ~ ', null, coalesce(' ~ own.update_timestamp ~ ', cast(' ~ valid_to ~ ' as timestamp)))',
+            'if(' ~ open ~ ', null, coalesce(' ~ own.update_timestamp ~ ', ' ~ dbt_cdc._instant(valid_to) ~ '))',
     } -%}
     update {{ target }} set
     {%- for column, value in expected.items() %}

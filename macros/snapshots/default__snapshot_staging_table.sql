@@ -1,7 +1,7 @@
 {#- What a snapshot run will change, worked out once.
 
     dbt-spark turns what this macro returns into a view, which would be evaluated again and again. So the changes are
-    computed here, in one pass over the source and the open records, and kept by Spark (`cache table`) under a name of
+    computed here, in one join of the source and the open records, and kept by Spark (`cache table`) under a name of
     this run's own; the view that dbt makes is only looked at for its columns, and the merge reads what is kept.
     All that can be wrong is found here too, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
@@ -62,51 +62,4 @@
     {%- do run_query('cache table ' ~ returning ~ ' as\n' ~ dbt_cdc._returning_keys(shape, staging)) -%}
     {%- set found = run_query('select 1 as found from ' ~ returning ~ ' limit 1') -%}
     {%- do store_raw_result(name='dbt_cdc_returning', message='', code='', agate_table=found) -%}
-{%- endmacro -%}
-
-
-{%- macro _operational_table_faults(target_relation, options) -%}
-    {#- A table without the columns, or with open records that lack the high date, has yet to adopt them. -#}
-    {%- if not options.operational_metadata -%}{%- do return([]) -%}{%- endif -%}
-    {%- set names = dbt_cdc._operational_columns() -%}
-    {%- set types = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
-    {%- set existing = {} -%}
-    {%- for column in adapter.get_columns_in_relation(target_relation) -%}
-        {%- do existing.update({column.name | lower: column.dtype}) -%}
-    {%- endfor -%}
-    {%- set missing, faults = [], [] -%}
-    {%- for name, own_name in names.items() -%}
-        {%- set found = existing.get(own_name | lower) -%}
-        {%- if found is none -%}
-            {%- do missing.append(own_name) -%}
-        {%- elif found | lower != types[name] -%}
-            {%- do faults.append("column '" ~ own_name ~ "' of " ~ target_relation ~ " is " ~ found ~ ", expected " ~ types[name]
-                ~ ": set the option 'effective_timestamp_type' to what the table has, or choose another name by the var"
-                ~ " 'operational_metadata_columns'") -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- if missing -%}
-        {%- do faults.append(target_relation ~ " has no column(s) " ~ (missing | join(', ')) ~ "; " ~ dbt_cdc._adopt_hint()) -%}
-    {%- elif not faults and dbt_cdc._has_unfilled_records(target_relation) -%}
-        {%- do faults.append(target_relation ~ " has records whose operational columns are not filled in, written or closed"
-            ~ " while the option was off; " ~ dbt_cdc._adopt_hint()) -%}
-    {%- endif -%}
-    {%- do return(faults) -%}
-{%- endmacro -%}
-
-
-{%- macro _adopt_hint() -%}
-    {%- do return("fill them in once: dbt run-operation adopt_operational_metadata --args '{snapshot: " ~ model.name ~ "}'") -%}
-{%- endmacro -%}
-
-
-{%- macro _has_unfilled_records(target_relation) -%}
-    {%- set names = dbt_cdc._operational_columns() -%}
-    {%- set end, closed_by = dbt_cdc._quote(names.effective_end_timestamp), dbt_cdc._quote(names.update_process_id) -%}
-    {%- set found -%}
-        select 1 from {{ target_relation }}
-        where {{ end }} is null or ({{ closed_by }} is null and not ({{ dbt_cdc._is_open() }}))
-        limit 1
-    {%- endset -%}
-    {%- do return(run_query(found).rows | length > 0) -%}
 {%- endmacro -%}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pytest
+
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 
@@ -122,3 +124,53 @@ def test_adoption_says_what_it_needs(project: Project) -> None:
     project.error("run-operation", "drop_operational_metadata", "--args", "{snapshot: s}")
     assert project.log().count("has the column(s) update_timestamp of the source") >= 2
     assert project.rows("select id, update_timestamp from {schema}.s") == [(1, datetime(2024, 1, 1))]
+
+
+COMPOSITE = SNAPSHOT.replace("unique_key: id", "unique_key: [id, region]")
+OTHER_HIGH = ("--vars", "{default_high_dttm: '9999-12-30'}")
+RENAMED = ("--vars", "{operational_metadata_columns: {insert_process_id: job_id}}")
+
+
+@pytest.mark.one_format
+def test_what_stock_dbt_left_behind_and_what_was_changed_since_is_told_or_mended(project: Project) -> None:
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": COMPOSITE})
+    project.configure(dispatch=False)
+    columns = "id, region, status, updated_at"
+    supply(project, "(1, 'eu', 'a', timestamp '2024-01-01'), (2, null, 'b', timestamp '2024-01-01')", columns)
+    project.dbt("snapshot")
+    supply(project, "(1, 'eu', 'a2', timestamp '2024-01-02')", columns)
+    project.error("snapshot")
+    assert "dbt_unique_key_1" in dict(project.columns("s"))
+
+    # the columns that this left are passed over; a record without a whole key can't be told from a new one
+    project.configure(snapshots=ON)
+    project.dbt(*ADOPT)
+    adopted = project.rows(BY_PROCESS)
+    error = project.error("snapshot")
+    assert "1 open record(s) in" in error and "have NULL in unique_key id, region" in error
+    assert "close or delete them by hand" in error
+    assert project.rows(BY_PROCESS) == adopted
+    project.sql("delete from {schema}.s where region is null")
+    run, process = snapshot(project), adopted[0][2]
+    rows = [
+        (1, "a", process, run, datetime(2024, 1, 1), datetime(2024, 1, 2)),
+        (1, "a2", run, None, datetime(2024, 1, 2), HIGH),
+    ]
+    assert project.rows(BY_PROCESS) == rows
+
+    # another high date, other names, another type
+    error = project.error("snapshot", *OTHER_HIGH)
+    assert "open ones with another high date than 9999-12-30; fill them in once: dbt run-operation" in error
+    for command in (("snapshot",), ADOPT):
+        before = len(project.log())
+        project.error(*command, *RENAMED)
+        said = project.log()[before:]
+        assert "has no column(s) job_id, but insert_process_id: the var 'operational_metadata" in said, command
+    instants = {"operational_metadata": True, "effective_timestamp_type": "timestamp"}
+    project.configure(snapshots={"+meta": {"dbt_cdc": instants}})
+    project.error(*ADOPT)
+    assert "effective_end_timestamp' of " in project.log() and "is timestamp_ntz, expected timestamp" in project.log()
+    assert project.rows(BY_PROCESS) == rows
+    project.configure(snapshots=ON)
+    project.dbt(*ADOPT, *OTHER_HIGH)
+    assert project.rows(BY_PROCESS) == [rows[0], (*rows[1][:5], datetime(9999, 12, 30))]

@@ -110,6 +110,8 @@ def test_duplicate_and_null_keys_are_refused_on_the_first_run_and_on_later_ones(
 
 def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Project) -> None:
     write(project, "{operational_metadata: true, max_delete_fraction: 0.5}")
+    second = (SNAPSHOT % "{max_delete_fraction: 0.5}").replace("invalidate", "new_record").replace("name: s", "name: n")
+    project.write({"snapshots/n.yml": second})
     supply(project, "(1, 'eu', 'a'), (2, 'eu', 'b'), (3, 'eu', 'c'), (4, 'eu', 'd')", COLUMNS)
     project.dbt("snapshot")
     project.dbt("snapshot", "--empty")
@@ -117,7 +119,7 @@ def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Projec
 
     project.sql("delete from {schema}.things where true")
     error = project.error("snapshot")
-    assert "would close 4 of 4 live records" in error and "'max_delete_fraction' allows (0.5)" in error
+    assert error.count("would close 4 of 4 live records") == 2 and "'max_delete_fraction' allows (0.5)" in error
     assert [row[3] for row in contents(project)] == [True] * 4
 
     supply(project, "(1, 'eu', 'a2'), (2, 'eu', 'b2')", COLUMNS)
@@ -131,6 +133,13 @@ def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Projec
         (4, "eu", "d", False),
     ]
     assert "OK (0 new, 2 changed, 2 deleted)" in project.run_results()["s"]["message"]
+    live = "select id, dbt_is_deleted from {schema}.n where dbt_valid_to is null order by id"
+    assert project.rows(live) == [(1, "False"), (2, "False"), (3, "True"), (4, "True")]
+    # the records of deletions are not live ones
+    project.sql("delete from {schema}.things where true")
+    assert project.error("snapshot", "--select", "n").count("would close 2 of 2 live records") == 1
+    assert len(project.rows(live)) == 4
+    supply(project, "(1, 'eu', 'a2'), (2, 'eu', 'b2')", COLUMNS)
     project.dbt("snapshot")
     assert "OK (0 new, 0 changed, 0 deleted)" in project.run_results()["s"]["message"]
 

@@ -1,0 +1,85 @@
+{#- What is wrong with the operational columns of an existing snapshot's table. -#}
+
+{%- macro _operational_table_faults(target, options) -%}
+    {#- For a run: a table without the columns, or with records that they are not right for, has yet to adopt them. -#}
+    {%- if not options.operational_metadata -%}{%- do return([]) -%}{%- endif -%}
+    {%- set faults = dbt_cdc._operational_type_faults(target, options) + dbt_cdc._partly_operational_faults(target) -%}
+    {%- if faults -%}{%- do return(faults) -%}{%- endif -%}
+    {%- set names, existing = dbt_cdc._operational_columns().values() | list, dbt_cdc._types_by_name(target) -%}
+    {%- if names[0] | lower not in existing -%}
+        {%- do return([target ~ " has no column(s) " ~ (names | join(', ')) ~ "; " ~ dbt_cdc._adopt_hint()]) -%}
+    {%- elif dbt_cdc._has_unfilled_records(target, options) -%}
+        {%- do return([target ~ " has records whose operational columns are not filled in, written or closed while the option"
+            ~ " was off, or open ones with another high date than " ~ dbt_cdc._high_date_text()
+            ~ "; " ~ dbt_cdc._adopt_hint()]) -%}
+    {%- endif -%}
+    {%- do return([]) -%}
+{%- endmacro -%}
+
+
+{%- macro _types_by_name(target) -%}
+    {%- set types = {} -%}
+    {%- for column in adapter.get_columns_in_relation(target) -%}
+        {%- do types.update({column.name | lower: column.dtype | lower}) -%}
+    {%- endfor -%}
+    {%- do return(types) -%}
+{%- endmacro -%}
+
+
+{%- macro _operational_type_faults(target, options) -%}
+    {%- set existing, faults = dbt_cdc._types_by_name(target), [] -%}
+    {%- set expected = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
+    {%- for name, own_name in dbt_cdc._operational_columns().items() if own_name | lower in existing -%}
+        {%- set found = existing[own_name | lower] -%}
+        {%- if found != expected[name] -%}
+            {%- do faults.append("column '" ~ own_name ~ "' of " ~ target ~ " is " ~ found ~ ", expected " ~ expected[name]
+                ~ ": set the option 'effective_timestamp_type' to what the table has, or, if the column is of the source,"
+                ~ " choose another name by the var 'operational_metadata_columns'") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _partly_operational_faults(target) -%}
+    {#- The columns are added in one statement: where only some are there, they came with the source, or have had other
+        names. -#}
+    {%- set existing, present, renamed, absent = dbt_cdc._types_by_name(target), [], [], [] -%}
+    {%- for name, own_name in dbt_cdc._operational_columns().items() -%}
+        {%- if own_name | lower in existing -%}
+            {%- do present.append(own_name) -%}
+        {%- else -%}
+            {%- do absent.append(own_name) -%}
+            {%- if name in existing -%}{%- do renamed.append(name) -%}{%- endif -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if absent and absent | length == renamed | length -%}
+        {%- do return([target ~ " has no column(s) " ~ (absent | join(', ')) ~ ", but " ~ (renamed | join(', ')) ~ ": the var"
+            ~ " 'operational_metadata_columns' was changed after they were made; set it back, or rename them in the table"]) -%}
+    {%- elif present and absent -%}
+        {%- do return([target ~ " has the column(s) " ~ (present | join(', ')) ~ " of the source, and operational columns would"
+            ~ " have the same name: choose others by the var 'operational_metadata_columns'. If they are operational columns"
+            ~ " already, that var was changed: it must give the names that the table has for " ~ (absent | join(', '))]) -%}
+    {%- endif -%}
+    {%- do return([]) -%}
+{%- endmacro -%}
+
+
+{%- macro _adopt_hint() -%}
+    {%- do return("fill them in once: dbt run-operation adopt_operational_metadata --args '{snapshot: " ~ model.name ~ "}'") -%}
+{%- endmacro -%}
+
+
+{%- macro _has_unfilled_records(target, options) -%}
+    {%- set names = dbt_cdc._operational_columns() -%}
+    {%- set end, closed_by = dbt_cdc._quote(names.effective_end_timestamp), dbt_cdc._quote(names.update_process_id) -%}
+    {%- set found -%}
+        select 1 from {{ target }}
+        where {{ end }} is null or if(
+            {{ dbt_cdc._is_open() }},
+            {{ end }} <> {{ dbt_cdc._high_date(options.effective_timestamp_type) }},
+            {{ closed_by }} is null)
+        limit 1
+    {%- endset -%}
+    {%- do return(run_query(found).rows | length > 0) -%}
+{%- endmacro -%}

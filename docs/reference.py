@@ -21,7 +21,9 @@ def macro_section(macro: dict[str, object]) -> list[str]:
     arguments = macro.get("arguments") or []
     assert isinstance(arguments, list)
     call = ", ".join(argument["name"] for argument in arguments)
-    lines = [f"### `dbt_cdc.{macro['name']}({call})`", "", str(macro["description"]).strip(), ""]
+    name = str(macro["name"])
+    heading = f"Generic test `dbt_cdc.{name[5:]}`" if name.startswith("test_") else f"`dbt_cdc.{name}({call})`"
+    lines = [f"### {heading}", "", str(macro["description"]).strip(), ""]
     if arguments:
         lines += ["| argument | type | meaning |", "|---|---|---|"]
         lines += [f"| `{a['name']}` | {a['type']} | {' '.join(a['description'].split())} |" for a in arguments]

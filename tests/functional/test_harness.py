@@ -26,3 +26,14 @@ def test_sql_and_python_models_and_a_stock_snapshot_build_side_by_side(project: 
     assert project.rows("select * from {schema}.b") == [(2, "x")]
     assert project.rows("select id, v, dbt_valid_to from {schema}.s") == [(2, "x", None)]
     assert project.tables() == {"a", "b", "s"}
+
+
+def test_each_test_project_refuses_macro_yaml_that_does_not_fit_its_macro(project: Project) -> None:
+    """So the package's own fits in every test that runs dbt."""
+    project.write(
+        {
+            "macros/twice.sql": "{% macro twice(number) %}{{ number }} * 2{% endmacro %}",
+            "macros/twice.yml": "macros: [{name: twice, arguments: [{name: number, type: whole}]}]",
+        }
+    )
+    assert "Argument number in the yaml for macro twice has an invalid type" in project.error("parse")

@@ -48,7 +48,12 @@ class Project:
             "version": "1.0.0",
             "config-version": 2,
             "profile": "consumer",
-            "flags": {"send_anonymous_usage_stats": False},
+            "flags": {
+                "send_anonymous_usage_stats": False,
+                # dbt asks the root project alone whether to check packages' macros, and only warns
+                "validate_macro_args": True,
+                "warn_error_options": {"error": ["InvalidMacroAnnotation"]},
+            },
             "models": {"+file_format": self.file_format},
             "seeds": {"+file_format": self.file_format},
             "snapshots": {"+file_format": self.file_format},

@@ -64,24 +64,39 @@
 
 
 {%- macro _overtaken_edges() -%}
-    {#- By version a run writes rows as they were at its pin. Where another run of this model has written meanwhile, the
-        older rows may lie over the newer: the watermark goes to the older pin, from which the next run mends that. -#}
-    {%- set recorded, mine, overtaken = dbt_cdc._recorded_edges(), [], [] -%}
-    {%- for edge in dbt_cdc._read_edges().edges.values() | selectattr('time') -%}
-        {%- if dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}{%- do mine.append(edge) -%}{%- endif -%}
+    {#- Edges that another run of this model has moved since this one read them: their watermark goes to the lower of
+        both, from which the next run mends the table. A run that made the table anew has taken out what the other wrote.
+        By version a run writes rows as they were at its pin, so that older rows may lie over newer ones: those edges are
+        given back. -#}
+    {%- set recorded, anew, mine, overtaken = dbt_cdc._recorded_edges(), dbt_cdc._read_edges().anew, {}, [] -%}
+    {%- for edge in dbt_cdc._read_edges().edges.values() | rejectattr('part', 'defined') -%}
+        {%- set moved = edge.by == 'version' and dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}
+        {%- if anew or moved -%}{%- do mine.update({edge.source: edge}) -%}{%- endif -%}
     {%- endfor -%}
-    {%- set newest = dbt_cdc._newest_edges(dbt_cdc._edge_name(this)) if mine else {} -%}
-    {%- for edge in mine if newest.get(edge.source, {}).get('by') == 'version' -%}
-        {%- set other = newest[edge.source] -%}
-        {%- if other.sequence > recorded.get(edge.source, {}).get('sequence', 0) -%}
-            {%- do recorded.update({edge.source: other}) -%}
-            {%- if other.time | int < edge.time | int -%}
-                {%- do edge.update({'watermark': other.watermark, 'time': other.time}) -%}
-            {%- endif -%}
-            {%- do overtaken.append(edge) -%}
-        {%- endif -%}
+    {%- set newest = dbt_cdc._newest_edges(dbt_cdc._edge_name(this)) if mine or anew else {} -%}
+    {%- for source, other in newest.items() if (anew or source in mine) and other.by != 'reset'
+        and other.sequence > recorded.get(source, {}).get('sequence', 0) -%}
+        {%- do recorded.update({source: other}) -%}
+        {%- set edge = mine.get(source, {}) -%}
+        {%- do edge.update(dbt_cdc._lower_watermark(edge, other)) -%}
+        {%- if edge.by == 'version' -%}{%- do overtaken.append(edge) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(overtaken) -%}
+{%- endmacro -%}
+
+
+{%- macro _lower_watermark(edge, other) -%}
+    {#- Of the same upstream; none, from which all is read, where the two can't be compared. -#}
+    {%- set from_start = {'watermark': none, 'time': none} -%}
+    {%- for key in ['by', 'column', 'type'] if edge.get(key) != other.get(key) -%}{%- do return(from_start) -%}{%- endfor -%}
+    {%- if edge.get('watermark') is none or other.get('watermark') is none -%}{%- do return(from_start) -%}{%- endif -%}
+    {%- if edge.by == 'version' -%}
+        {%- set lower = other if other.time | int < edge.time | int else edge -%}
+        {%- do return({'watermark': lower.watermark, 'time': lower.time}) -%}
+    {%- endif -%}
+    {%- set values = dbt_cdc._watermark_value(edge.watermark, edge.type) ~ ', ' ~ dbt_cdc._watermark_value(other.watermark, edge.type) -%}
+    {%- set lower = dbt_cdc._watermark_text('least(' ~ values ~ ')', edge.type) -%}
+    {%- do return({'watermark': run_query('select ' ~ lower)[0][0] | string}) -%}
 {%- endmacro -%}
 
 
@@ -100,7 +115,7 @@
     {%- set read = dbt_cdc._read_edges() -%}
     {%- set whole = read.edges.values() | rejectattr('part', 'defined') | list -%}
     {%- set moves = [] -%}
-    {%- for edge in whole if dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}
+    {%- for edge in whole if read.anew or dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}
         {%- do moves.append(edge) -%}
     {%- endfor -%}
     {%- if read.anew -%}

@@ -1,6 +1,6 @@
 {#- The table cdc_metadata: one row for each move of an edge, appended, never changed. The newest row of an edge is
-    the one of the greatest sequence: no clock decides. Of two runs that moved an edge at once the lower watermark holds,
-    so that rows are read twice rather than left out; a reset beside them wins. -#}
+    the one of the greatest sequence: no clock decides. Of two rows of one sequence, which two runs at once append, the
+    lower watermark holds, so that rows are read twice rather than left out; a reset beside them wins. -#}
 
 {%- macro _metadata_columns() -%}
     {%- do return({
@@ -89,13 +89,14 @@
     {#- {source: newest row} of one model; without a model a list of all. -#}
     {%- set relation = dbt_cdc._metadata_relation() -%}
     {%- if dbt_cdc._load_relation(relation) is none -%}{%- do return({} if destination else []) -%}{%- endif -%}
+    {%- set number = "if(column_type rlike 'int|float|double|decimal', watermark, null)" -%}
     {%- set query -%}
-select to_json(max_by(
+select to_json(min_by(
     named_struct('source', source, 'destination', destination, 'by', tracked_by, 'column', column_name,
         'type', column_type, 'watermark', watermark, 'sequence', sequence,
         'time', cast(unix_micros(cdc_datetime_updated) as string)),
-    named_struct('sequence', sequence, 'reset', tracked_by = 'reset',
-        'lowest', -unix_micros(coalesce(cdc_datetime_updated, recorded_at)))
+    named_struct('newest', -sequence, 'reset', tracked_by != 'reset', 'time', cdc_datetime_updated,
+        'number', try_cast({{ number }} as double), 'whole', try_cast({{ number }} as decimal(38, 0)), 'text', watermark)
 ))
 from {{ relation }}
 {%- if destination %}

@@ -46,7 +46,7 @@ def test_fifty_models_start_at_once_on_an_empty_database_and_a_long_history_is_r
     assert len(project.rows(files)) < 20
     assert project.rows(f"select count(*) from {metadata}.cdc_metadata") == [(1000052,)]
 
-    asked = re.findall(r"select to_json\(max_by\(.*?group by source, destination", project.log(), re.DOTALL)[-1]
+    asked = re.findall(r"select to_json\(min_by\(.*?group by source, destination", project.log(), re.DOTALL)[-1]
     assert re.search(rf"where destination = '{schema}\.reader_\d'", asked)
     seconds = []
     for _ in range(3):

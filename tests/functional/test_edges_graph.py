@@ -210,7 +210,7 @@ def test_of_two_runs_at_once_no_older_row_stays_over_a_newer_one(
         f"create table {{schema}}.orders (id int, amount int, cdc_datetime_updated timestamp) using {project.file_format}"
     )
     source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]"
-    by = "select id, amount from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by='%s') }}"
+    by = "select id, amount from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by='%s', unique_key='id') }}"
     names = {"raced_column": "column", "raced_version": "version"}
     project.write({"models/sources.yml": source})
     project.write({f"models/{name}.sql": READER % "id" + by % way for name, way in names.items()})
@@ -225,8 +225,17 @@ def test_of_two_runs_at_once_no_older_row_stays_over_a_newer_one(
     def rows(name: str) -> list[tuple[Any, ...]]:
         return project.rows(f"select id, amount from {{schema}}.{name} order by id")
 
+    # two first runs on an empty database
+    race.before("create table if not exists .*cdc_metadata", lambda: project.dbt("run", "--select", "raced_column"))
     project.dbt("run", "--threads", "1")
     assert rows("raced_column") == rows("raced_version") == [(1, 10), (2, 20)]
+    moves = "select destination, sequence from {schema}.cdc_metadata order by destination, sequence"
+    schema = project.schema
+    assert project.rows(moves) == [
+        (f"{schema}.raced_column", 1),
+        (f"{schema}.raced_column", 2),
+        (f"{schema}.raced_version", 1),
+    ]
 
     for name in names:
         amount = 11 if name == "raced_column" else 13
@@ -247,3 +256,50 @@ def test_of_two_runs_at_once_no_older_row_stays_over_a_newer_one(
     set_amount(15, 15)
     project.dbt("run", "--threads", "2")
     assert rows("raced_column") == rows("raced_version") == [(1, 15), (2, 20)]
+
+
+def test_of_two_runs_at_once_the_lower_watermark_holds_whatever_was_made_anew(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.sql(f"create table {{schema}}.events (id int, seq int) using {project.file_format}")
+    project.write(
+        {
+            "models/sources.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: events}}]}}]",
+            "models/raced.sql": READER % "id"
+            + f"select id, {RUN} from {{{{ dbt_cdc.ref_changes(source('raw', 'events'), column='seq') }}}}",
+        }
+    )
+    race = Race(monkeypatch)
+
+    def arrive(number: int) -> None:
+        project.sql(f"insert into {{schema}}.events values ({number}, {number})")
+
+    def run(number: int, *arguments: str) -> list[tuple[Any, ...]]:
+        """The run in which each row was last read."""
+        project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
+        return project.rows("select id, run from {schema}.raced order by id")
+
+    arrive(1)
+    assert run(1) == [(1, 1)]
+
+    # both move the same edge: what one of them may not have is read once more, though 10 comes before 9 as text
+    arrive(9)
+
+    def another_run() -> None:
+        arrive(10)
+        assert run(20) == [(1, 1), (9, 20), (10, 20)]
+
+    race.before(r"insert into.*cdc_metadata", another_run)
+    assert run(2) == [(1, 1), (9, 20), (10, 20)]
+    assert run(3) == [(1, 1), (9, 20), (10, 3)]
+
+    # a full refresh that two whole runs have passed takes out what they brought
+    def two_runs() -> None:
+        for number in (11, 12):
+            arrive(number)
+            assert (number, number) in run(number)
+
+    race.before(r"create or replace table.*\braced\b", two_runs)
+    assert run(4, "--full-refresh") == [(1, 4), (9, 4), (10, 4)]
+    assert run(5) == [(1, 4), (9, 4), (10, 4), (11, 5), (12, 5)]
+    assert run(6) == [(1, 4), (9, 4), (10, 4), (11, 5), (12, 5)]

@@ -18,10 +18,12 @@
         {%- if end is not none and (from > last or to > last) -%}
             {%- do faults.append("range (" ~ begin ~ ", " ~ end ~ "] goes beyond the last commit, expected one up to "
                 ~ dbt_cdc._commit_name(table, last) ~ "; leave `end` out to read up to the latest") -%}
+        {%- elif end is not none and earliest and to < from -%}
+            {%- do faults.append(dbt_cdc._gone(table, 'earliest', end, 'ends', first, fed)) -%}
         {%- elif end is not none and to < from -%}
             {%- do faults.append("range (" ~ begin ~ ", " ~ end ~ "] ends before it begins; exchange the two") -%}
         {%- elif from < first or (not fed and dbt_cdc._unreadable(timeline, from, to)) -%}
-            {%- do faults.append(dbt_cdc._gone(table, begin, end, from, first, fed)) -%}
+            {%- do faults.append(dbt_cdc._gone(table, begin, end, 'begins', first, fed)) -%}
         {%- endif -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
@@ -34,14 +36,16 @@
 {%- endmacro -%}
 
 
-{%- macro _gone(table, begin, end, from, first, fed) -%}
+{%- macro _gone(table, begin, end, what, first, fed) -%}
+    {#- `what`: which bound lies too early, 'begins' or 'ends'. -#}
     {%- set first = [first, -1 if fed else table.timeline.images_from or -1] | max -%}
     {%- set since = dbt_cdc._commit_name(table, first) if first >= 0 else "the table's first commit ("
                     ~ dbt_cdc._commit_name(table, 0) ~ ")" -%}
-    {%- do return("range (" ~ begin ~ ", " ~ (end if end is not none else 'latest') ~ "] begins before "
-        ~ ("the change feed" if fed else "what can still be read") ~ ", expected one that begins at or after " ~ since
+    {%- set place = "its log" if table.log is not none else "the change feed" if fed else "what can still be read" -%}
+    {%- do return("range (" ~ begin ~ ", " ~ (end if end is not none else 'latest') ~ "] " ~ what ~ " before " ~ place
+        ~ ", expected one that begins at or after " ~ since
         ~ " and ends up to " ~ dbt_cdc._commit_name(table, table.timeline.commits | length - 1)
-        ~ "; begin there, or at 'earliest'") -%}
+        ~ ("; begin there, or at 'earliest'" if what == 'begins' else "; ask for a later `end`")) -%}
 {%- endmacro -%}
 
 

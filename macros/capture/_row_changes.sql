@@ -3,8 +3,6 @@
 
 {%- macro _paired_by_key(table) -%}
     {%- set keys = dbt_cdc._quoted_list(table.key, 'image') | join(', ') -%}
-    {%- set twice = "raise_error(concat('dbt_cdc: unique_key (', " ~ dbt_cdc._literal(table.key | join(', ')) ~ ", ') of "
-                    ~ (table.source | string).replace("'", "") ~ " names several rows of version ', version))" -%}
     paired as (
         select
             position,
@@ -24,7 +22,6 @@
         select
             position,
             case
-                when images > 1 then {{ twice }}
                 when before is null then 'i'
                 when after is null then 'd'
                 else 'u'
@@ -34,9 +31,25 @@
             before,
             after
         from paired
-        where images > 1 or not ({{ dbt_cdc._comparable(table.columns, 'before') }}
-            <=> {{ dbt_cdc._comparable(table.columns, 'after') }})
+        {#- the error stands where no reader can do without it: a column that nobody asks for is never worked out #}
+        where case when images > 1 then {{ dbt_cdc._key_is_not_unique(table) }} else {{ dbt_cdc._differ(table) }} end
     )
+{%- endmacro -%}
+
+
+{%- macro _key_is_not_unique(table) -%}
+    {%- set node = model.unique_id if model is defined else 'this operation' -%}
+    {%- set found = "dbt_cdc: " ~ node ~ " can't run: changes of " ~ table.source ~ ": unique_key ("
+                    ~ (table.key | join(', ')) ~ ") names several rows of version " -%}
+    {%- do return("raise_error(concat(" ~ dbt_cdc._literal(found) ~ ", version, "
+                  ~ dbt_cdc._literal(", expected one row for each key; give the columns that tell its rows apart") ~ "))") -%}
+{%- endmacro -%}
+
+
+{%- macro _differ(table) -%}
+    {#- A condition: the two images of a change are not the same. -#}
+    {%- do return('not (' ~ dbt_cdc._comparable(table.columns, 'before') ~ ' <=> '
+                  ~ dbt_cdc._comparable(table.columns, 'after') ~ ')') -%}
 {%- endmacro -%}
 
 

@@ -12,6 +12,8 @@
     {%- for row in rows -%}
         {%- set parameters = fromjson(row['operationParameters'] or '{}') or {} -%}
         {%- set state = dbt_cdc._delta_feed_state(row['operation'], parameters) -%}
+        {#- the first that is said may be that it was switched on, after older commits that are gone -#}
+        {%- if fed.value is none and state is sameas true -%}{%- set fed.start = none -%}{%- endif -%}
         {%- set fed.value = state if state is not none else fed.value -%}
         {%- if fed.value is sameas false -%}
             {%- set fed.start = none -%}
@@ -30,12 +32,14 @@
         {%- if dbt_cdc._delta_replaces_files(commit) -%}{%- set vacuum.kept = loop.index0 -%}{%- endif -%}
     {%- endfor -%}
     {%- set on = dbt_cdc._table_property(relation, 'delta.enableChangeDataFeed') == 'true' -%}
-    {%- set lost = vacuum.kept + 1 if vacuum.kept > 0 else 0 -%}
+    {#- what the first commit in the list changed can be compared with nothing if there were others before it -#}
+    {%- set whole = commits[0].version == '0' -%}
+    {%- set lost = vacuum.kept + 1 if vacuum.kept > 0 or not whole else 0 -%}
     {%- do return({
         'commits': commits,
         'feed_from': [fed.start or 0, lost] | max if on else none,
         'images_from': vacuum.kept,
-        'whole': commits[0].version == '0',
+        'whole': whole,
     }) -%}
 {%- endmacro -%}
 
@@ -64,11 +68,13 @@
 
 
 {%- macro iceberg__timeline(relation) -%}
+    {#- delete_files: also of the commit that takes the last ones away, which still has a list of them -#}
     {%- set snapshots = {} -%}
     {%- for row in run_query(
         "select cast(snapshot_id as string) as version, cast(parent_id as string) as parent, "
         ~ "unix_micros(committed_at) as micros, operation, "
-        ~ "coalesce(cast(summary['total-delete-files'] as bigint), 0) > 0 as delete_files from "
+        ~ "coalesce(cast(summary['total-delete-files'] as bigint), 0) > 0 "
+        ~ "or coalesce(cast(summary['removed-delete-files'] as bigint), 0) > 0 as delete_files from "
         ~ relation ~ ".snapshots").rows -%}
         {%- do snapshots.update({row['version']: row}) -%}
     {%- endfor -%}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 
 import pytest
 
@@ -78,6 +79,13 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
         key="'{schema}.x', unique_key='idd'",
         missing="'{schema}.nowhere'",
     )
+    changes.create("twice", "id int, v string")
+    changes.write("twice", "insert into {t} values (1, 'a'), (2, 'a')")
+    changes.ask(twice_net="'{schema}.twice', unique_key='v', format='net'")
+    twice = "select after.id from {{ dbt_cdc.table_changes(target.schema ~ '.twice', unique_key='v') }}"
+    config = "{{ config(materialized='table'%s) }} " % (", file_format='parquet'" if changes.format == "hudi" else "")
+    changes.project.write({"models/twice_id.sql": config + twice})
+    changes.project.write({"models/twice_count.sql": config + twice.replace("after.id", "count(*) as n")})
     keeps_key = changes.format == "hudi"
     if not keeps_key:
         changes.ask(no_key="'{schema}.x', format='net'")
@@ -104,7 +112,13 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in told["key"]
     assert keeps_key or "format 'net' needs the key, got no unique_key" in told["no_key"]
     assert f"{changes.project.schema}.nowhere: it does not exist" in told["missing"]
-    assert changes.project.tables() == {"x"}
+    version = changes.versions("twice")[-1]
+    for name in ("twice_net", "twice_id", "twice_count"):
+        assert (
+            f"dbt_cdc: model.consumer.{name} can't run: changes of {changes.project.schema}.twice: unique_key (v) names"
+            f" several rows of version {version}, expected one row for each key; give the columns" in messages
+        )
+    assert changes.project.tables() == {"x", "twice"}
 
 
 def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(changes: Changes) -> None:
@@ -121,8 +135,12 @@ def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(c
         gap="'{schema}.late', unique_key='id', begin=2",
         start="'{schema}.late', unique_key='id', begin=0",
         before="'{schema}.late', unique_key='id', begin=0, end=1",
+        ended="'{schema}.late', unique_key='id', end=3",
     )
     message = changes.project.error("run")
+    assert (
+        "range (earliest, 3] ends before the change feed, expected one that begins at or after version 5 (" in message
+    )
     assert message.count("begins before the change feed, expected one that begins at or after version 5 (") == 3
     update = [("u", (1, "a"), (1, "z"))]
     assert changes.answer("ok", "late") == update
@@ -173,3 +191,21 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
             ("i", None, (3, "c")),
         ]
     assert len(message.splitlines()) and not {"gone", "bare_gone"} & changes.project.tables()
+
+
+def test_a_cleaned_history_is_told_from_its_second_commit_on(changes: Changes) -> None:
+    if changes.format != "delta":
+        pytest.skip("a Delta table forgets the log entries of old commits, and no data")
+    mapping = "'delta.columnMapping.mode' = 'name', 'delta.checkpointInterval' = '2'"
+    changes.create("cleaned", "id int, n int, v string", properties=mapping)
+    changes.write("cleaned", "insert into {t} values (1, 5, 'a')", "insert into {t} values (2, 6, 'b')")
+    spark = changes.project.spark
+    place = spark.sql(f"describe detail {changes.project.schema}.cleaned").collect()[0]["location"]
+    for version in (0, 1):
+        (Path(place.removeprefix("file:")) / f"_delta_log/{version:020}.json").unlink()
+    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    changes.write("cleaned", "alter table {t} drop column n", "insert into {t} values (3, 'c')")
+    assert changes.versions("cleaned") == ["2", "3", "4"]
+    changes.ask(cleaned_all="'{schema}.cleaned', unique_key='id'")
+    changes.project.dbt("run")
+    assert changes.answer("cleaned_all", "cleaned") == [("i", None, (3, "c"))]

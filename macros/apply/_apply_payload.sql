@@ -111,7 +111,7 @@
         {%- do lists.update({option: (value | map('lower') | sort | list if value is iterable else value) | tojson}) -%}
     {%- endfor -%}
     {%- do return(dict(lists, unique_key=plan.key | map('lower') | sort | list | tojson,
-                       sequence_type=plan.sequence_type,
+                       sequence_type=plan.sequence_type, hash_rule='2',
                        columns_to_update=plan.columns_to_update | tojson, stored_as_scd_type=plan.scd | string, source_kind=options.source_kind,
                        start_at_column=plan.start, end_at_column=plan.end)) -%}
 {%- endmacro -%}

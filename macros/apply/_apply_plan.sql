@@ -15,7 +15,8 @@
     {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
                         format=config.get('file_format'), conflict=options.on_conflict,
                         start=options.start_at_column, end=options.end_at_column, new=[],
-                        columns_to_update=none, collected=none, types=types, names=names | map('lower') | list) -%}
+                        columns_to_update=none, collected=none, types=types, names=names | map('lower') | list,
+                        hash_rule='2' if state.ledger is none else state.ledger.get('dbt_cdc.hash_rule')) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
                                               + [none]) | first) -%}
@@ -114,13 +115,14 @@
     {%- set options, faults = plan.options, plan.faults -%}
     {%- set listed = dbt_cdc._apply_columns(options.column_list or [], 'column_list', names + known, faults) -%}
     {%- set except = dbt_cdc._apply_columns(options.except_column_list or [], 'except_column_list', names, faults) -%}
-    {%- for key in plan.key if key in except -%}
+    {%- set keys = plan.key | map('lower') | list -%}
+    {%- for key in except if key | lower in keys -%}
         {%- do faults.append("except_column_list: the key column '" ~ key ~ "' must reach the target") -%}
     {%- endfor -%}
     {#- the list of the columns that an event sets is an instruction, not data -#}
     {%- set except = except + ([plan.columns_to_update] if plan.columns_to_update else []) -%}
     {%- set reaching = [] -%}
-    {%- for name in names if name not in plan.key -%}
+    {%- for name in names if name | lower not in keys -%}
         {%- if (name in listed if options.column_list else name not in except) -%}
             {%- if name | lower in plan.reserved or (name | lower).startswith('_dbt_cdc_') -%}
                 {%- do faults.append("the column '" ~ name ~ "' has a name that apply_changes uses itself: leave it out by"

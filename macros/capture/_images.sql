@@ -39,8 +39,8 @@
 
 
 {%- macro _as_json(value) -%}
-    {#- Text that tells NULL from absent and keeps microseconds. -#}
-    {%- do return("to_json(struct(" ~ value ~ "), map('ignoreNullFields', 'false', 'timestampFormat', "
+    {#- Text that tells NULL from absent and keeps microseconds, the same in every session's time zone. -#}
+    {%- do return("to_json(struct(" ~ value ~ "), map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', "
                   ~ "'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))") -%}
 {%- endmacro -%}
 

@@ -25,6 +25,19 @@ def model(first: str, second: str, meta: dict[str, Any], meta_then: dict[str, An
     )
 
 
+NESTED = """
+    select *, case when id = 3 then array() else array('a', null) end as list,
+        named_struct('x', 1, 'y', cast(null as int)) as rec
+    from ({})
+"""
+NESTED_OTHERWISE = """
+    select *, case id when 1 then array(null, 'a') when 2 then array('a', null) else array(cast(null as string)) end as list,
+        if(id = 2, named_struct('x', cast(null as int), 'y', 1), named_struct('x', 1, 'y', cast(null as int))) as rec
+    from ({})
+"""
+SNAPSHOT = {"sequence_by": "seq", "source_kind": "snapshot", "except_column_list": ["seq"]}
+
+
 def batch(values: str, columns: str = "id, v, op, seq") -> str:
     return f"select * from values {values} as t({columns})"
 
@@ -59,6 +72,10 @@ REFUSED = {
         model(FIRST, batch("(1, 'z', 'U', 1), (4, 'n', 'U', 1)"), SCD2),
         ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":1}'],
     ),
+    "conflict_in_a_null_within": (
+        model(NESTED.format(FIRST), NESTED_OTHERWISE.format(FIRST), SCD2),
+        ["3 key(s) have different events with the same sequence"],
+    ),
     "unknown_set_column": (
         model(
             "select *, cast(null as array<string>) as cols from (" + FIRST + ")",
@@ -87,9 +104,76 @@ REFUSED = {
         model(FIRST, batch("(1, 'z', 'U', 9)"), GOOD, SCD2),
         ["stored_as_scd_type can't change on an existing table: it was created with 1, this run has 2"],
     ),
+    "key_and_kind_drift": (
+        model(FIRST, FIRST, GOOD, {**SNAPSHOT, "except_column_list": ["op", "seq"]}).replace(
+            "'unique_key': 'id'", "'unique_key': 'id' if var('run') == 0 else ['id', 'v']"
+        ),
+        [
+            'unique_key can\'t change on an existing table: it was created with ["id"], this run has ["id", "v"]',
+            "source_kind can't change on an existing table: it was created with feed, this run has snapshot",
+        ],
+    ),
+    "roles_drift": (
+        model(
+            FIRST,
+            batch("(1, 'z', 'U', 9, array('v'))", "id, v, op, seq, cols"),
+            SCD2,
+            {
+                **SCD2,
+                "ignore_null_updates": True,
+                "columns_to_update": "cols",
+                "start_at_column": "since",
+                "end_at_column": "until",
+            },
+        ),
+        [
+            "ignore_null_updates can't change on an existing table: it was created with null, this run has true",
+            'columns_to_update can\'t change on an existing table: it was created with null, this run has "cols"',
+            "start_at_column can't change on an existing table: it was created with __START_AT, this run has since",
+            "end_at_column can't change on an existing table: it was created with __END_AT, this run has until",
+        ],
+    ),
     "too_many_deletes": (
         model(FIRST, batch("(1, null, 'D', 9), (2, null, 'D', 9)"), {**GOOD, "max_delete_fraction": 0.5}),
         ["would close 2 of 3 live rows, more than max_delete_fraction 0.5 allows"],
+    ),
+    "too_wide_truncate": (
+        model(
+            FIRST,
+            batch("(1, 'z', 'U', 9), (null, null, 'T', 8)"),
+            {**GOOD, "apply_as_truncates": "op = 'T'", "max_delete_fraction": 0.5},
+        ),
+        ["would close 2 of 3 live rows, more than max_delete_fraction 0.5 allows"],
+    ),
+    "empty_image": (
+        model(
+            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            batch("(1, 'a', 5)", "id, v, seq") + " where false",
+            {**SNAPSHOT, "stored_as_scd_type": 2, "max_delete_fraction": 0.5},
+            {**SNAPSHOT, "stored_as_scd_type": 2, "max_delete_fraction": 0.5, "snapshot_version": 7},
+        ),
+        ["would close 3 of 3 live rows, more than max_delete_fraction 0.5 allows"],
+    ),
+    "other_version": (
+        model(
+            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            batch("(1, 'z', 9), (2, 'b', 8)", "id, v, seq"),
+            SNAPSHOT,
+            {**SNAPSHOT, "snapshot_version": 9},
+        ),
+        ["1 row(s) have another version than snapshot_version 9"],
+    ),
+    "two_rows_in_an_image": (
+        model(
+            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            batch("(1, 'z', 6), (1, 'y', 6), (2, 'b', 6)", "id, v, seq"),
+            SNAPSHOT,
+        ),
+        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":6}'],
+    ),
+    "column_would_go": (
+        model(FIRST, batch("(1, 'U', 9)", "id, op, seq"), GOOD, on_schema_change="sync_all_columns"),
+        ["on_schema_change: sync_all_columns would drop v, which dbt-spark does not do"],
     ),
     "new_column_fails": (
         model(FIRST, batch("(1, 'z', 'U', 9, 1)", "id, v, op, seq, extra"), GOOD, on_schema_change="fail"),
@@ -99,7 +183,7 @@ REFUSED = {
         model(
             batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
             batch("(1, 'z', 4)", "id, v, seq"),
-            {"sequence_by": "seq", "source_kind": "snapshot", "except_column_list": ["seq"]},
+            SNAPSHOT,
         ),
         ["the image's version", "is older than the last one applied"],
     ),
@@ -107,7 +191,7 @@ REFUSED = {
         model(
             batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
             batch("(1, 'z', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
-            {"sequence_by": "seq", "source_kind": "snapshot", "except_column_list": ["seq"]},
+            SNAPSHOT,
         ),
         ["given again and differs in 1 key(s)"],
     ),

@@ -1,4 +1,5 @@
-{#- max_delete_fraction: refuses a batch that would close too many of the live rows, as an empty source does. -#}
+{#- max_delete_fraction: refuses a batch that would close too many of the live rows, as an empty source does. Deletes
+    concern the keys of the batch, of which `touched` holds all events; a truncate concerns every key of the ledger. -#}
 {%- macro _apply_delete_guard(plan) -%}
     {%- set limit = plan.options.max_delete_fraction -%}
     {%- if limit is none or not plan.known or not (plan.deletes or plan.truncates) -%}{%- do return(none) -%}{%- endif -%}
@@ -8,10 +9,14 @@
 with {{ dbt_cdc._apply_event_steps(plan) }},
 
 everything as (
+    {%- if plan.truncates %}
     select {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind from {{ plan.ledger }}
     where _dbt_cdc_kind in ('upsert', 'delete', 'truncate')
     union all
     select {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind from events
+    {%- else %}
+    select {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind from {{ plan.touched }}
+    {%- endif %}
 ),
 
 last_moments as (

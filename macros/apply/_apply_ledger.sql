@@ -51,11 +51,11 @@ union all
 
 {%- macro _apply_batches(ledger, batch='', retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
-          begun          a signature of the batches that other runs than `batch` recorded
+          begun          a signature of the batches that other runs than `batch` recorded; 0: none did
           pending        batches that were recorded but never applied, because their run was killed
           truncating     whether one of those has a truncate
           truncated      whether there ever was a truncate
-          purge_due      whether to look for old tombstones: at most once in a retention, and at most once a day -#}
+          purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter -#}
     {%- set retention = retention.replace('interval ', '') -%}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
@@ -66,8 +66,7 @@ select
         as begun,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }}) as truncating,
-    coalesce({{ purged_at }} <= current_timestamp() - interval {{ retention }}
-             and {{ purged_at }} <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due,
+    coalesce({{ purged_at }} <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated
 from {{ ledger }}
 where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')

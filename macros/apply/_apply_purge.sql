@@ -1,6 +1,8 @@
 {#- What the ledger may forget: tombstones after their retention, and under SCD 1 what can no longer matter. -#}
 {%- macro _apply_purge(ledger, kept, retention) -%}
-    {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. -#}
+    {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. Nothing is
+        forgotten, and false returned, while {{ this }} does not show a batch yet: its rows say which keys it touched. -#}
+    {%- if dbt_cdc._apply_batches(ledger).pending -%}{%- do return(false) -%}{%- endif -%}
     {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
     {%- set identity = dbt_cdc._quoted_list(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash']) -%}
     {%- set forgotten = dbt_cdc._apply_forgotten_scd1 if kept['dbt_cdc.stored_as_scd_type'] == '1' else dbt_cdc._apply_forgotten_scd2 -%}
@@ -13,6 +15,7 @@ on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc
 when matched then delete
     {%- endset -%}
     {%- do dbt_cdc._apply_run(query) -%}
+    {%- do return(true) -%}
 {%- endmacro -%}
 
 

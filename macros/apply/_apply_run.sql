@@ -35,14 +35,14 @@
 
 {%- macro _apply_recover(plan, state) -%}
     {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
-    {%- do plan.update(known=state.ledger is not none, replace=state.replace, truncated=false) -%}
+    {%- do plan.update(known=state.ledger is not none, replace=state.replace, truncated=false, begun='0') -%}
     {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.batch, plan.options.tombstone_retention) -%}
     {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due, truncated=kept.truncated) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.ledger['dbt_cdc.generation']) -%}
-        {%- do dbt_cdc._apply_mark(plan, 'applied', kept.pending) -%}
+        {%- do dbt_cdc._apply_built(plan, kept.pending) -%}
     {%- elif kept.pending -%}
         {%- do log('dbt_cdc: finishing ' ~ kept.pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
@@ -52,20 +52,23 @@
 
 
 {%- macro _apply_prepare(plan, state) -%}
-    {#- Looks at the batch; nothing of it has been written yet. -#}
+    {#- Looks at the batch; nothing of it has been written yet. Old deletes are forgotten once it is found to be right. -#}
     {%- if plan.options.source_kind == 'snapshot' -%}
         {%- do dbt_cdc._apply_images(plan) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_examine(plan) -%}
     {%- endif -%}
-    {%- if plan.known and plan.purge_due and plan.rows and not plan.faults -%}
-        {%- do dbt_cdc._apply_purge(plan.ledger, state.ledger, plan.options.tombstone_retention) -%}
-        {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
-    {%- endif -%}
     {%- if plan.rows and not plan.faults -%}
         {%- do dbt_cdc._apply_collect(plan) -%}
         {%- do dbt_cdc._apply_compare(plan) -%}
         {%- do dbt_cdc._apply_delete_guard(plan) -%}
+    {%- endif -%}
+    {%- if plan.known and plan.purge_due and plan.rows and not plan.faults
+           and dbt_cdc._apply_purge(plan.ledger, state.ledger, plan.options.tombstone_retention) -%}
+        {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
+        {%- do dbt_cdc._apply_run(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
+        {%- do dbt_cdc._apply_collect(plan) -%}
+        {%- do dbt_cdc._apply_compare(plan) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -74,7 +77,7 @@
     {%- if not plan.known -%}
         {%- do dbt_cdc._apply_begin(plan, state) -%}
         {%- set built = dbt_cdc._apply_build(plan, plan.batch) -%}
-        {%- do dbt_cdc._apply_mark(plan, 'applied', [plan.batch]) -%}
+        {%- do dbt_cdc._apply_built(plan, [plan.batch]) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}
     {%- endif -%}
     {%- if not plan.rows or not (plan.fresh or plan.version) -%}
@@ -93,42 +96,15 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
 
 
 {%- macro _apply_withdraw_overtaken(plan) -%}
-    {#- An image was compared with the rows as they were: where another run has recorded one meanwhile, this one says too little. -#}
+    {#- An image was compared with the rows as they were: where another run has recorded one meanwhile, this one says too
+        little. That run may already show some of it: a marker stays, so that it looks again, and the keys are built anew. -#}
     {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_batches(plan.ledger, plan.batch).begun == plan.begun -%}
         {%- do return(none) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_run('delete from ' ~ plan.ledger ~ ' where _dbt_cdc_batch = ' ~ dbt_cdc._literal(plan.batch)) -%}
+    {%- do dbt_cdc._apply_mark(plan, 'begun', [plan.batch]) -%}
+    {%- do dbt_cdc._apply_look_anew(plan) -%}
+    {%- do dbt_cdc._apply_write(plan, [plan.batch]) -%}
+    {%- do dbt_cdc._apply_mark(plan, 'applied', [plan.batch]) -%}
     {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"]) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_begin(plan, state) -%}
-    {#- A new ledger with the first batch in it. -#}
-    {%- if state.replace and state.stale is not none and dbt_cdc._format_of(state.stale) != plan.format -%}
-        {%- do adapter.drop_relation(state.stale) -%}
-    {%- endif -%}
-    {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
-    {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
-    {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(plan, 'purged', plan.batch) -%}
-    {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.ledger, query, properties=properties)) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_build(plan, generation) -%}
-    {#- {{ this }} from the whole ledger; its generation says which ledger it belongs to. -#}
-    {%- set existing = dbt_cdc._load_relation(this) -%}
-    {%- if existing is not none and (existing.is_view or dbt_cdc._format_of(existing) != plan.format) -%}
-        {%- do adapter.drop_relation(existing) -%}
-    {%- endif -%}
-    {%- set query -%}
-with {{ dbt_cdc._apply_version_steps(plan) }}
-
-select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ') }}
-from versions
-    {%- endset -%}
-    {%- do plan.update(replace=true) -%}
-    {%- set sql = dbt_cdc._apply_create(plan, plan.target, query, properties={'dbt_cdc.generation': generation}) -%}
-    {%- do dbt_cdc._apply_run(sql) -%}
-    {%- do persist_constraints(plan.target, model) -%}
-    {%- do return({'sql': sql, 'rows': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
 {%- endmacro -%}

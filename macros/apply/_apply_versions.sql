@@ -9,6 +9,10 @@ touched as (
     from {{ plan.touched if collected else plan.ledger }}
     where _dbt_cdc_kind in ('upsert', 'delete')
     {%- if not collected %} and _dbt_cdc_batch in ({{ dbt_cdc._apply_literals(batches) }}){% endif %}
+    {%- if plan.collected is false %}
+    union
+    select {{ key }} from {{ plan.touched }} where _dbt_cdc_kind in ('upsert', 'delete')
+    {%- endif %}
 ),
 
 {% endif -%}

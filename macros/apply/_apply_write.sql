@@ -1,7 +1,9 @@
 {#- Statements that write {{ this }}, and when they run again. -#}
 {%- macro _apply_show(plan, batches, everything=false) -%}
     {#- Brings {{ this }} up to the ledger for the keys of some batches and marks those as applied. Where another run has
-        recorded a batch meanwhile, what was read may have been out of date: look again, at its keys too. -#}
+        recorded a batch meanwhile, what was read may have been out of date: look again, at the same keys and at those of
+        batches that are not shown yet. These are marked by their own run, which may still write what it read before; an
+        image is shown by its own run alone, which may yet withdraw it. -#}
     {%- set now = namespace(batches=batches, everything=everything, settled=false, sql='', begun=plan.begun) -%}
     {%- set counts = {'inserted': 0, 'updated': 0, 'deleted': 0} -%}
     {%- for attempt in range(3) -%}
@@ -16,16 +18,22 @@
             {%- set now.begun, now.everything = after.begun, now.everything or after.truncating -%}
         {%- endif -%}
         {%- if not now.settled -%}
-            {%- set now.batches = after.pending -%}
-            {%- do plan.update(bounds=none, collected=false if plan.collected else none) -%}
+            {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
+            {%- do dbt_cdc._apply_look_anew(plan) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not now.settled -%}
         {%- do dbt_cdc._apply_fail(plan, ["other runs of this model keep recording events while this one writes; its own events"
                                           ~ " are kept in " ~ plan.ledger ~ " and will be shown by the next run"]) -%}
     {%- endif -%}
-    {%- do dbt_cdc._apply_mark(plan, 'applied', now.batches) -%}
+    {%- do dbt_cdc._apply_mark(plan, 'applied', batches) -%}
     {%- do return({'counts': counts, 'sql': now.sql}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_look_anew(plan) -%}
+    {#- What was collected before, and its range of keys, no longer says all. -#}
+    {%- do plan.update(bounds=none, collected=false if plan.collected is not none else none) -%}
 {%- endmacro -%}
 
 

@@ -28,8 +28,10 @@
     {%- else -%}
         {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
         {%- set before = run_query(count)[0][0] -%}
-        {%- do dbt_cdc._apply_purge(ledger, dbt_cdc._own_properties(ledger), retention) -%}
-        {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ (before - run_query(count)[0][0]) ~ ' tombstone(s) older than '
-                   ~ retention ~ ' purged', info=true) -%}
+        {%- set purged = dbt_cdc._apply_purge(ledger, dbt_cdc._own_properties(ledger), retention) -%}
+        {%- set done = (before - run_query(count)[0][0]) ~ ' tombstone(s) older than ' ~ retention ~ ' purged' if purged else
+                       'nothing purged, a run that was killed or is still at work has recorded events that the table does not'
+                       ~ ' show yet: run the model first' -%}
+        {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ done, info=true) -%}
     {%- endif -%}
 {%- endmacro -%}

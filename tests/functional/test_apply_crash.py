@@ -36,9 +36,10 @@ EXPECTED = [
 ]
 
 
-def model(order: list[int]) -> str:
+def model(order: list[int], **options: str) -> str:
     """A model that gives the batches in this order, run by run."""
-    text = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': " + repr(OPTIONS) + "}) }}\n"
+    text = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': "
+    text += repr({**OPTIONS, **options}) + "}) }}\n"
     for run, batch in enumerate(order):
         text += f"{{% if var('run') == {run} %}} select * from {BATCHES[batch]} as t(id, v, seq) {{% endif %}}\n"
     return text
@@ -58,7 +59,7 @@ class Killer:
         self.killed.clear()
 
     def look(self, statement: str) -> None:
-        named = re.search(r"\b((?:killed|control)_(\d))(?:__|\b)", statement)
+        named = re.search(r"\b((?:killed|control)_(\d+))(?:__|\b)", statement)
         writes = re.match(r"(/\*.*?\*/)?\s*(create|insert|merge|drop|alter)\b", statement, re.S)
         if named is None or writes is None:
             return
@@ -85,8 +86,10 @@ def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed
     project: Project, killer: Killer
 ) -> None:
     first = {f"killed_{n}" for n in range(1, 6)}  # a first run writes 5 times
-    later = {f"killed_{n}" for n in range(1, 10)}  # and a later one 9 times
-    project.write({f"models/{name}.sql": model([0, 0, 1, 2, 1]) for name in {*later, "control_0"}})
+    later = {f"killed_{n}" for n in range(1, 14)}  # and a later one, which also forgets old deletes, 13 times
+    unrecorded = {f"killed_{n}" for n in range(1, 8)}
+    text = model([0, 0, 1, 2, 1, 0, 1], tombstone_retention="0 seconds")
+    project.write({f"models/{name}.sql": text for name in {*later, "control_0"}})
     killer.arm(first)
     project.invoke("run", "--vars", "{run: 0}")
     assert killer.killed == first
@@ -99,46 +102,128 @@ def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed
     assert killer.seen["control_0"] == len(later)
     killer.arm(set())
     project.dbt("run", "--vars", "{run: 3}")  # another batch comes first; what was recorded is shown with it
-    recorded = {"control_0", *(later - {"killed_1", "killed_2", "killed_3"})}
-    for name in recorded:
+    for name in {"control_0", *(later - unrecorded)}:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     # temporary tables may belong to a run that is still at work, until they are a day old
-    aged = [re.fullmatch(r"(killed_[123]__dbt_tmp_)(\d{8})(.*)", table) for table in sorted(project.tables())]
+    aged = [re.fullmatch(r"(killed_[1-7]__dbt_tmp_)(\d{8})(.*)", table) for table in sorted(project.tables())]
     for found in filter(None, aged):
         project.sql(f"alter table {{schema}}.{found[0]} rename to {{schema}}.{found[1]}20200101{found[3]}")
     assert any(aged)
-    project.dbt("run", "--vars", "{run: 4}", "--select", "killed_1", "killed_2", "killed_3")  # the killed batch again
+    project.dbt("run", "--vars", "{run: 4}", "--select", *unrecorded)  # the killed batch again
     for name in sorted({*later, "control_0"}):
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     temporary = {table for table in project.tables() if "__dbt_tmp_" in table}
-    assert {table.split("__")[0] for table in temporary} <= later - {"killed_1", "killed_2", "killed_3"}
+    assert {table.split("__")[0] for table in temporary} <= later - unrecorded
     expected = {table for name in {*later, "control_0"} for table in (name, f"{name}__events")}
     assert project.tables() - temporary == expected
 
+    refreshed = {"killed_3", "killed_4"}  # a full refresh, killed before and after it writes the table
+    killer.arm(refreshed)
+    project.invoke("run", "--full-refresh", "--vars", "{run: 5}", "--select", *refreshed)
+    assert killer.killed == refreshed
+    killer.arm(set())
+    project.dbt("run", "--vars", "{run: 6}", "--select", *refreshed)
+    for name in sorted(refreshed):
+        assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == [
+            (1, "b", 5, 10),
+            (1, "a", 10, 20),
+            (1, "c", 20, None),
+            (2, "x", 1, 4),
+            (3, "k", 1, None),
+            (4, "n", 1, None),
+        ], name
+
+
+OTHERS = "(1, 7, 'upsert', 11L, 'other', 'b'), (2, 2, 'upsert', 12L, 'other', 'y'), (5, 1, 'upsert', 13L, 'other', 'o')"
+IMAGES = """
+    {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
+        'sequence_by': 'ver', 'source_kind': 'snapshot', 'except_column_list': ['ver']}}) }}
+    {% if var('run') == 0 %} select * from values (1, 'a', 1), (2, 'b', 1) as t(id, v, ver)
+    {% else %} select * from values (1, 'z', 3), (2, 'b', 3) as t(id, v, ver) {% endif %}
+"""
+
+
+class OtherRun:
+    """Another run of a model, at one moment of ours: what it writes in one of our statements' place or after it."""
+
+    def __init__(self, project: Project) -> None:
+        self.project, self.met = project, set[str]()
+
+    def before(self, statement: str) -> None:
+        if self.meets("raced", r"merge into \S+\.raced ", statement):
+            self.record("raced")
+        if self.meets("overtaken", r"merge into \S+\.overtaken ", statement):
+            self.record("overtaken")
+            self.show("overtaken")
+            self.project.sql("insert into {schema}.overtaken values (5, 'o', 1, null)")
+
+    def after(self, statement: str) -> None:
+        if self.meets("early", r"create or replace table \S+\.early ", statement):
+            self.record("early")  # and showed it, in a table that ours has just replaced
+            self.show("early")
+        if self.meets("pictures", r"insert into \S+\.pictures__events .* 'begun' ", statement):
+            columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_batch"
+            markers = "(null, 2, 'begun', 'other'), (null, null, 'applied', 'other')"
+            self.project.sql(f"insert into {{schema}}.pictures__events ({columns}) values {markers}")
+            self.project.sql("update {schema}.pictures set v = 'z' where id = 1")  # our event, shown by the other run
+
+    def meets(self, model: str, pattern: str, statement: str) -> bool:
+        if model in self.met or not re.search(pattern, " ".join(statement.replace("`", "").split())):
+            return False
+        self.met.add(model)
+        return True
+
+    def record(self, model: str) -> None:
+        columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+        marker = "(null, null, 'begun', null, 'other', null)"
+        self.project.sql(f"insert into {{schema}}.{model}__events ({columns}) values {OTHERS}, {marker}")
+
+    def show(self, model: str) -> None:
+        """It marks all that is recorded, ours as well, as a run does that finishes what it finds."""
+        begun = (
+            f"select distinct 'applied', _dbt_cdc_batch from {{schema}}.{model}__events where _dbt_cdc_kind = 'begun'"
+        )
+        self.project.sql(f"insert into {{schema}}.{model}__events (_dbt_cdc_kind, _dbt_cdc_batch) {begun}")
+
 
 def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    project.write({"models/raced.sql": model([0, 1, 2])})
-    project.dbt("run", "--vars", "{run: 0}")
+    names = ("raced", "overtaken", "early")
+    project.write({f"models/{name}.sql": model([0, 1, 0]) for name in names} | {"models/pictures.sql": IMAGES})
+    other = OtherRun(project)
     stock = session.Cursor.execute
-    recorded = []
 
     def execute(self: Any, sql: str, *parameters: Any) -> None:
-        if "merge into" in sql and "raced" in sql and not recorded:
-            recorded.append(sql)
-            columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-            events = "(1, 7, 'upsert', 11L, 'other', 'b'), (2, 2, 'upsert', 12L, 'other', 'y'), (5, 1, 'upsert', 13L, 'other', 'o')"
-            marker = "(null, null, 'begun', null, 'other', null)"
-            project.sql(f"insert into {{schema}}.raced__events ({columns}) values {events}, {marker}")
+        other.before(sql)
         stock(self, sql, *parameters)
+        other.after(sql)
 
     monkeypatch.setattr(session.Cursor, "execute", execute)
-    project.dbt("run", "--vars", "{run: 1}")
-    assert len(recorded) == 1
+    project.dbt("run", "--vars", "{run: 0}")
+    assert project.rows("select * from {schema}.early order by 1, 3") == [
+        (1, "b", 7, 10),
+        (1, "a", 10, None),
+        (2, "x", 1, 2),
+        (2, "y", 2, None),
+        (3, "k", 1, None),
+        (5, "o", 1, None),
+    ]
+    message = project.error("run", "--vars", "{run: 1}")
+    assert "another run of this model has recorded an image at the same time: run it again" in message
+    results = project.run_results()
+    assert {name: results[name]["status"] for name in (*names, "pictures")} == {
+        **dict.fromkeys(names, "success"),
+        "pictures": "error",
+    }
+    assert other.met == {*names, "pictures"}
+    for name in names:
+        assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
+    assert project.rows("select * from {schema}.pictures order by 1") == [(1, "a"), (2, "b")]
+
+    project.dbt("run", "--vars", "{run: 2}")
     assert project.rows("select * from {schema}.raced order by 1, 3") == EXPECTED
-    assert project.rows(
-        "select _dbt_cdc_batch, count_if(_dbt_cdc_kind = 'applied') from {schema}.raced__events "
-        "where _dbt_cdc_batch = 'other' group by 1"
-    ) == [("other", 1)]
+    assert project.rows("select * from {schema}.pictures order by 1") == [(1, "z"), (2, "b")]
+    applied = "select count(*) from {schema}.raced__events where _dbt_cdc_batch = 'other' and _dbt_cdc_kind = 'applied'"
+    assert project.rows(applied) == [(1,)]
 
 
 def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new_column(project: Project) -> None:

@@ -27,7 +27,10 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
         "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1)",
         "(1, 'x', 'U', 10), (2, 'z', 'U', 3)",
         "(1, 'y', 'U', 11)",
+        "(3, 'back', 'U', 5)",
     ]
+    lists = ["(1, array('a', null), 'U', 1)", "(1, array('a', null), 'U', 1), (1, array('b'), 'U', 2)"]
+    truncated = ["(2, 'n', 'U', 6), (null, null, 'T', 5)", "(2, 'n', 'U', 6)", "(1, 'late', 'U', 3)"]
     at_once = {**FEED, "tombstone_retention": "0 seconds"}
     columns = "id, v, op, seq"
     project.write(
@@ -36,10 +39,16 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
             "models/kept2.sql": model(columns, runs, stored_as_scd_type=2, **FEED),
             "models/forgot1.sql": model(columns, runs, **at_once),
             "models/forgot2.sql": model(columns, runs, stored_as_scd_type=2, **at_once),
+            "models/aged2.sql": model(columns, lists, stored_as_scd_type=2, **FEED),
+            "models/emptied1.sql": model(columns, truncated, apply_as_truncates="op = 'T'", **at_once),
         }
     )
     project.dbt("run", "--vars", "{run: 0}")
+    # a ledger of before hash rule 2 keeps its hashes: its events, given again, are the same
+    project.sql("alter table {schema}.aged2__events unset tblproperties ('dbt_cdc.hash_rule')")
+    project.sql("update {schema}.aged2__events set _dbt_cdc_hash = xxhash64('v', v) where _dbt_cdc_kind = 'upsert'")
     project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select * from {schema}.aged2 order by 3") == [(1, ["a", None], 1, 2), (1, ["b"], 2, None)]
     assert project.rows("select * from {schema}.kept1 order by id") == [(3, "k")]
     assert project.rows("select * from {schema}.kept2 order by id, 3") == [
         (1, "x", 10, 20),
@@ -61,9 +70,29 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
     project.dbt("run-operation", "purge_tombstones", "--args", "{model: kept1, retention: 0 seconds}")
     assert project.rows(deletes) == [(0,)]
     assert project.rows("select * from {schema}.kept1 order by id") == [(3, "k")]
-    project.dbt("run", "--vars", "{run: 2}", "--select", "kept1", "kept2")
+    project.dbt("run", "--vars", "{run: 2}", "--select", "kept1", "kept2", "emptied1")
     assert project.rows("select * from {schema}.kept1 order by id") == [(1, "y"), (3, "k")]
     assert project.rows("select * from {schema}.kept2 where id = 1 order by 3") == [(1, "x", 10, 11), (1, "y", 11, 20)]
+    assert project.rows("select * from {schema}.emptied1") == [(2, "n")]  # no purge forgets a truncate
+
+    # a delete that a killed run recorded is kept until the table shows it, then until the retention is over
+    killed = "(3, 9, 'delete', 0L, 'killed', now()), (null, null, 'begun', null, 'killed', now())"
+    names = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, _dbt_cdc_processed_at"
+    project.sql(f"insert into {{schema}}.kept1__events ({names}) values {killed}")
+    project.dbt("run-operation", "purge_tombstones", "--args", "{model: kept1, retention: 0 seconds}")
+    assert "kept1: nothing purged, a run that was killed" in project.log()
+    assert project.rows(deletes) == [(1,)]
+    project.dbt("run", "--vars", "{run: 2}", "--select", "kept1")
+    assert project.rows("select * from {schema}.kept1") == [(1, "y")]
+    assert project.rows(deletes) == [(1,)]
+    project.sql("update {schema}.kept1__events set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days")
+    project.dbt("run", "--vars", "{run: 3}", "--select", "kept1", "kept2")
+    assert project.rows(deletes) == [(0,)]
+    assert project.rows("select * from {schema}.kept1 order by id") == [(1, "y"), (3, "back")]
+    assert project.rows("select * from {schema}.kept2 where id = 3 order by 3") == [
+        (3, "k", 1, 5),
+        (3, "back", 5, None),
+    ]
     project.error("run-operation", "purge_tombstones", "--args", "{model: kept3}")  # dbt says why in its log alone
     assert "unknown apply_changes model 'kept3', did you mean 'kept" in project.log()
 

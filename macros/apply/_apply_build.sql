@@ -1,0 +1,44 @@
+{#- A ledger and {{ this }} made anew: a first run, a full refresh, or a killed one of these finished. -#}
+{%- macro _apply_begin(plan, state) -%}
+    {#- A new ledger with the first batch in it. -#}
+    {%- if state.replace and state.stale is not none and dbt_cdc._format_of(state.stale) != plan.format -%}
+        {%- do adapter.drop_relation(state.stale) -%}
+    {%- endif -%}
+    {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
+    {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
+    {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(plan, 'purged', plan.batch) -%}
+    {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.ledger, query, properties=properties)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_build(plan, generation) -%}
+    {#- {{ this }} from the whole ledger; its generation says which ledger it belongs to. -#}
+    {%- set existing = dbt_cdc._load_relation(this) -%}
+    {%- if existing is not none and (existing.is_view or dbt_cdc._format_of(existing) != plan.format) -%}
+        {%- do adapter.drop_relation(existing) -%}
+    {%- endif -%}
+    {%- set query -%}
+with {{ dbt_cdc._apply_version_steps(plan) }}
+
+select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ') }}
+from versions
+    {%- endset -%}
+    {%- do plan.update(replace=true) -%}
+    {%- set sql = dbt_cdc._apply_create(plan, plan.target, query, properties={'dbt_cdc.generation': generation}) -%}
+    {%- do dbt_cdc._apply_run(sql) -%}
+    {%- do persist_constraints(plan.target, model) -%}
+    {%- do return({'sql': sql, 'rows': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_built(plan, batches) -%}
+    {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more. -#}
+    {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.batch) -%}
+    {%- if after.begun == plan.begun -%}
+        {%- do dbt_cdc._apply_mark(plan, 'applied', batches) -%}
+    {%- else -%}
+        {%- do dbt_cdc._apply_look_anew(plan) -%}
+        {%- do plan.update(begun=after.begun) -%}
+        {%- do dbt_cdc._apply_show(plan, batches, everything=true) -%}
+    {%- endif -%}
+{%- endmacro -%}

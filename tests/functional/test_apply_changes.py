@@ -139,9 +139,14 @@ def test_the_examples_give_the_same_in_their_runs_in_one_run_and_backwards(proje
 def test_no_rows_change_nothing_and_a_full_refresh_starts_from_nothing(project: Project) -> None:
     options = {"apply_as_deletes": "v is null", "except_column_list": ["seq"]}
     where = "run = {{ var('run') }}"
-    project.write(
-        {"models/scd1.sql": model(where, 1, "id", **options), "models/scd2.sql": model(where, 2, "id", **options)}
-    )
+    from_source = {
+        f"models/scd{scd}.sql": model(where, scd, "id", **options).replace(
+            "{{ target.schema }}.feed", "{{ source('raw', 'feed') }}"
+        )
+        for scd in (1, 2)
+    }
+    sources = "sources: [{name: raw, schema: '{{ target.schema }}', tables: [{name: feed}]}]"
+    project.write({**from_source, "models/sources.yml": sources})
     feed = "values (1, 'a', 5, 1), (2, 'b', 5, 1), (1, 'c', 7, 2), (1, 'z', 6, 3) as t(id, v, seq, run)"
     project.sql("create table {schema}.feed as select * from " + feed)
     project.dbt("run", "--vars", "{run: 0}")  # a first batch without rows
@@ -150,7 +155,8 @@ def test_no_rows_change_nothing_and_a_full_refresh_starts_from_nothing(project: 
 
     project.dbt("run", "--vars", "{run: 1}")
     events = project.rows("select count(*) from {schema}.scd2__events")
-    project.dbt("run", "--vars", "{run: 1}", "--empty")
+    project.dbt("run", "--vars", "{run: 2}", "--empty")  # new rows are there, none is read
+    assert project.run_results()["scd2"]["message"] == "APPLY CHANGES (0 events: 0 inserted, 0 updated, 0 deleted)"
     project.dbt("run", "--vars", "{run: 9}")
     assert project.rows("select * from {schema}.scd1 order by id") == [(1, "a"), (2, "b")]
     assert project.rows("select * from {schema}.scd2 order by id") == [(1, "a", 5, None), (2, "b", 5, None)]

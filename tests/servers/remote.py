@@ -75,10 +75,9 @@ def _work(task: dict[str, Any]) -> dict[str, Any]:
     for command in task["commands"]:
         options = ["--project-dir", folder, "--profiles-dir", folder, "--log-path", f"{folder}/logs", "--quiet"]
         result = dbtRunner().invoke([*command, *options])
-        nodes = getattr(result.result, "results", [])
-        # what an operation gives has no node
-        messages = {getattr(node, "node", node).unique_id: node.message for node in nodes}
-        messages = messages or {"": str(result.exception or "")}
+        # what comes of an operation has no node
+        nodes = [each for each in getattr(result.result, "results", []) if hasattr(each, "node")]
+        messages = {node.node.name: node.message for node in nodes} or {"": str(result.exception or "")}
         told.append([result.success, messages])
         if not result.success:
             return {"dbt": told, "rows": []}

@@ -32,7 +32,7 @@
         {%- endif -%}
     {%- endif -%}
     {%- if encoding -%}
-        {%- do return(dbt_cdc._debezium_decoded(raw, encoding, type, family)) -%}
+        {%- do return(dbt_cdc._debezium_decoded(raw, encoding, name, type, family)) -%}
     {%- endif -%}
     {%- if feed.form != 'json' or family not in dbt_cdc._debezium_encodings() -%}
         {%- do return(dbt_cdc._debezium_cast(raw, name, type, family, feed.form)) -%}
@@ -49,11 +49,11 @@
     {%- set cases = ['when ' ~ raw ~ ' is null then null'] -%}
     {%- for encoding, names in encodings.items() if names -%}
         {%- do cases.append("when " ~ kind ~ ".name in ('" ~ names | join("', '") ~ "') then "
-            ~ dbt_cdc._debezium_decoded(raw, encoding, type, family, 'cast(' ~ kind ~ '.scale as int)')) -%}
+            ~ dbt_cdc._debezium_decoded(raw, encoding, name, type, family, 'cast(' ~ kind ~ '.scale as int)')) -%}
     {%- endfor -%}
     {%- if family == 'decimal' -%}
         {%- do cases.append("when " ~ kind ~ ".name = 'io.debezium.data.VariableScaleDecimal' then "
-            ~ dbt_cdc._debezium_decoded('get_json_object(' ~ raw ~ ", '$.value')", 'base64', type, family,
+            ~ dbt_cdc._debezium_decoded('get_json_object(' ~ raw ~ ", '$.value')", 'base64', name, type, family,
                                         'cast(get_json_object(' ~ raw ~ ", '$.scale') as int)")) -%}
         {%- set clear = kind ~ ' is not null or ' ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+$'" -%}
     {%- else -%}
@@ -61,7 +61,7 @@
     {%- endif -%}
     {%- do cases.append('when ' ~ clear ~ ' then cast(' ~ raw ~ ' as ' ~ type ~ ')') -%}
     {%- if family == 'date' -%}
-        {%- do cases.append('else ' ~ dbt_cdc._debezium_decoded(raw, 'days', type, family)) -%}
+        {%- do cases.append('else ' ~ dbt_cdc._debezium_decoded(raw, 'days', name, type, family)) -%}
     {%- else -%}
         {%- do cases.append('else ' ~ dbt_cdc._unclear_encoding(name, type, family)) -%}
     {%- endif -%}
@@ -86,12 +86,12 @@
 {%- endmacro -%}
 
 
-{%- macro _debezium_decoded(raw, encoding, type, family, scale=none) -%}
+{%- macro _debezium_decoded(raw, encoding, name, type, family, scale=none) -%}
     {%- set number = 'cast(' ~ raw ~ ' as bigint)' -%}
     {%- if encoding == 'text' -%}
         {%- do return('cast(' ~ raw ~ ' as ' ~ type ~ ')') -%}
     {%- elif family == 'decimal' -%}
-        {%- do return(dbt_cdc._decimal_of_bytes(raw, type, scale)) -%}
+        {%- do return(dbt_cdc._decimal_of_bytes(raw, name, type, scale)) -%}
     {%- elif family == 'binary' -%}
         {%- do return(('unhex(' if encoding == 'hex' else 'unbase64(') ~ raw ~ ')') -%}
     {%- elif encoding == 'days' -%}
@@ -109,12 +109,16 @@
 {%- endmacro -%}
 
 
-{%- macro _decimal_of_bytes(raw, type, scale) -%}
+{%- macro _decimal_of_bytes(raw, name, type, scale) -%}
     {#- Big-endian two's complement of the unscaled number: padded to 16 bytes, two halves of 64 bits. -#}
     {%- set digits = 'hex(unbase64(' ~ raw ~ '))' -%}
     {%- set padded = 'lpad(' ~ digits ~ ", 32, if(" ~ digits ~ " >= '8', 'F', '0'))" -%}
     {%- set high = 'cast(conv(substr(' ~ padded ~ ', 1, 16), 16, -10) as decimal(20, 0))' -%}
     {%- set low = 'cast(conv(substr(' ~ padded ~ ', 17, 16), 16, 10) as decimal(20, 0))' -%}
     {%- set given = type.split(',')[1].split(')')[0] | trim if ',' in type else '0' -%}
-    {%- do return('cast(concat(' ~ high ~ ' * 18446744073709551616BD + ' ~ low ~ ", 'e-', " ~ (scale or given) ~ ') as ' ~ type ~ ')') -%}
+    {%- set told = "dbt_cdc: from_debezium: column " ~ name ~ " (" ~ type ~ ") has a number of more than 16 bytes, which no"
+                   ~ " decimal holds; ask for string to get it as Debezium wrote it: " -%}
+    {%- set too_long = 'raise_error(concat(' ~ dbt_cdc._literal(told) ~ ', ' ~ raw ~ '))' -%}
+    {%- do return('if(length(' ~ digits ~ ') > 32, ' ~ too_long ~ ', cast(concat(' ~ high ~ ' * 18446744073709551616BD + ' ~ low
+                  ~ ", 'e-', " ~ (scale or given) ~ ') as ' ~ type ~ '))') -%}
 {%- endmacro -%}

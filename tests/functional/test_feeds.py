@@ -239,12 +239,17 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
 def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(project: Project) -> None:
     store(project, "decimals", texts([payload("c", 1, after={"amount": "1234"})]), "value string")
     store(project, "times", texts([payload("c", 1, after={"at": 1700000000000})]), "value string")
+    too_long = "AQAAAAAAAAAAAAAAAAAAAAA="  # 2 to the 128th, in 17 bytes
+    store(project, "numbers", texts([payload("c", 1, after={"amount": too_long})]), "value string")
     store(project, "flattened", texts([{"id": 1, "__op": "c"}]), "value string")
     store(project, "broken", [('{"op": "c", "after": {"id": ',)], "value string")
     project.write(
         {
             "models/decimals_read.sql": model(
                 f"from_debezium({table('decimals')}, columns={{'amount': 'decimal(8,2)'}})"
+            ),
+            "models/numbers_read.sql": model(
+                f"from_debezium({table('numbers')}, columns={{'amount': 'decimal(38,2)'}}, encodings={{'amount': 'base64'}})"
             ),
             "models/times_read.sql": model(f"from_debezium({table('times')}, columns={{'at': 'timestamp'}})"),
             "models/flattened_read.sql": model(f"from_debezium({table('flattened')}, columns={{'id': 'int'}})"),
@@ -262,6 +267,8 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "from_debezium can't tell how column amount (decimal(8,2)) is written, the envelope has no schema part for it. "
         "Expected: encodings={'amount': one of base64, text}",
         "can't tell how column at (timestamp) is written",
+        "column amount (decimal(38,2)) has a number of more than 16 bytes, which no decimal holds; ask for string to get "
+        f"it as Debezium wrote it: {too_long}",
         "flattened has a row that is no Debezium envelope",
         "broken has a row that is no Debezium envelope",
         "JSON has no types, got no `columns`",
@@ -271,7 +278,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "unknown column in value 'valeu', did you mean 'value'?",
     ]:
         assert told in message, message
-    assert project.tables() == {"decimals", "times", "flattened", "broken"}
+    assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken"}
 
 
 def test_rows_of_dms_in_csv_become_events_and_a_full_load_reads_as_r(project: Project, tmp_path: Path) -> None:
@@ -401,7 +408,8 @@ def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project)
         "columns_to_update": "_columns",
         "except_column_list": ["_op", "_ts", "_sequence", "_columns"],
     }
-    config = f"materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {options}}}"
+    with_feed = "tblproperties={'delta.enableChangeDataFeed': 'true'}"
+    config = f"materialized='apply_changes', unique_key='id', {with_feed}, meta={{'dbt_cdc': {options}}}"
     query = f"select * from {{{{ dbt_cdc.from_debezium({table('raw')}, columns={columns}) }}}}"
     project.write({"models/orders.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
     project.dbt("run")
@@ -413,12 +421,31 @@ def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project)
     project.dbt("run")
     assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "changed", SEEN)]
     project.sql("drop table {schema}.raw")
+    # the changes of that table are a feed in their turn, given whole each time
+    project.write(
+        {
+            "models/copied.sql": """
+                {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
+                    'sequence_by': 'cast(version as bigint)', 'stored_as_scd_type': 2, 'apply_as_deletes': "op = 'd'",
+                    'column_list': ['customer', 'note']}}) }}
+                select image.*, op, version
+                from (select if(op = 'd', before, after) as image, op, version
+                      from {{ dbt_cdc.table_changes(ref('orders')) }})
+            """
+        }
+    )
     late = envelope("c", 44, after=row(4, "Dan", "older than the truncate, but later here"))
     for arrived in ([envelope("t", 45)], [late, envelope("c", 46, after=row(5, "Eve", "after the truncate"))]):
         store(project, "raw", texts(arrived), "value string")
         project.dbt("run")
         project.sql("drop table {schema}.raw")
     assert project.rows(kept) == [(3, "Cid", "changed", SEEN), (5, "Eve", "after the truncate", SEEN)]
+    assert project.rows("select id, customer, note, __END_AT is null from {schema}.copied order by id, __START_AT") == [
+        (1, "Anna", "read", False),
+        (3, "Cid", "new", False),
+        (3, "Cid", "changed", True),
+        (5, "Eve", "after the truncate", True),
+    ]
 
 
 def test_a_snapshot_is_rebuilt_from_its_history_as_documented(project: Project) -> None:

@@ -73,7 +73,7 @@ class SessionPythonJobHelper(PythonJobHelper):
         source = ModelSource(self.parsed_model, self.project)
         own, generated, target = self._parts(compiled_code, source)
         doing = ""
-        with _module(f"dbt_model_{self.parsed_model['name']}", source.path) as namespace:
+        with _module(self.parsed_model["unique_id"], source.path) as namespace:
             namespace["spark"] = spark
             try:
                 exec(own, namespace)
@@ -114,7 +114,8 @@ class SessionPythonJobHelper(PythonJobHelper):
 def _module(name: str, path: str) -> Iterator[dict[str, Any]]:
     """The namespace of a module of its own: what a model defines (dataclasses, say) looks itself up by its module.
 
-    Functions go to Spark's workers whole: those can't import the module.
+    Its name is the model's unique_id: versions and packages have models of one name. Functions go to Spark's workers
+    whole: those can't import the module.
     """
     from pyspark import cloudpickle
 

@@ -153,8 +153,8 @@ def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Proj
     assert project.rows("select * from {schema}.no_rows") == []
 
 
-def test_two_models_run_at_the_same_time(project: Project) -> None:
-    """Each waits for the other's mark, so that neither ends unless both run at once."""
+def test_two_models_of_one_name_run_at_the_same_time(project: Project) -> None:
+    """Two versions: each waits for the other's mark, so that neither ends unless both run at once."""
     meet = """
         import time
         from pathlib import Path
@@ -170,12 +170,13 @@ def test_two_models_run_at_the_same_time(project: Project) -> None:
                 time.sleep(0.1)
             return spark.range(2).selectExpr("id", "'{own}' as own")
     """
-    pairs = (("left", "right"), ("right", "left"))
+    pairs = (("both_v1", "both_v2"), ("both_v2", "both_v1"))
     project.write(
         {f"models/{own}.py": meet.format(folder=project.folder, own=own, other=other) for own, other in pairs}
     )
     project.write(
         {
+            "models/both.yml": "models: [{name: both, latest_version: 2, versions: [{v: 1}, {v: 2}]}]",
             "models/typed.py": """
                 from __future__ import annotations
 
@@ -196,14 +197,14 @@ def test_two_models_run_at_the_same_time(project: Project) -> None:
                     dbt.config(materialized="table")
                     doubled = udf(lambda x: Point(x).doubled(), "int")
                     return spark.range(2).select(doubled("id").alias("x"))
-            """
+            """,
         }
     )
     before = temporary_views(project)
     project.dbt("run", "--threads", "2")
     assert project.rows("select x from {schema}.typed order by x") == [(0,), (2,)]
-    assert project.rows("select * from {schema}.left order by id") == [(0, "left"), (1, "left")]
-    assert project.rows("select * from {schema}.right order by id") == [(0, "right"), (1, "right")]
+    assert project.rows("select * from {schema}.both_v1 order by id") == [(0, "both_v1"), (1, "both_v1")]
+    assert project.rows("select * from {schema}.both_v2 order by id") == [(0, "both_v2"), (1, "both_v2")]
     assert temporary_views(project) == before
 
 

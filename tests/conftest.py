@@ -19,6 +19,9 @@ from tests.support.spark import profile_target, start_session, test_settings
 
 UNPROVEN = Path(__file__).parent / "unproven.txt"
 
+#: A proxy that is not there: jars come from what `make setup` has fetched, as in a user's later runs.
+NO_NETWORK = "".join(f" -D{kind}.proxyHost=localhost -D{kind}.proxyPort=9" for kind in ("http", "https"))
+
 _numbers = itertools.count(1)
 
 
@@ -58,7 +61,9 @@ def table_format(pytestconfig: pytest.Config) -> str:
 def settings(table_format: str) -> Iterator[dict[str, str]]:
     folder = Path(tempfile.mkdtemp(prefix="dbt_cdc_tests_"))
     os.environ["TZ"] = "UTC"
-    yield test_settings(table_format, folder / "warehouse")
+    made = test_settings(table_format, folder / "warehouse")
+    made["spark.driver.extraJavaOptions"] += NO_NETWORK
+    yield made
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
 from tests.support.project import Project
 
 
@@ -37,3 +43,10 @@ def test_each_test_project_refuses_macro_yaml_that_does_not_fit_its_macro(projec
         }
     )
     assert "Argument number in the yaml for macro twice has an invalid type" in project.error("parse")
+
+
+def test_the_spark_of_the_tests_has_started_without_the_network(spark: SparkSession) -> None:
+    """Its jars are there from the first time; a later run works offline."""
+    jvm: Any = spark._jvm
+    with pytest.raises(Py4JJavaError, match=r"java\.net\.ConnectException"):
+        jvm.java.net.URL("https://repo1.maven.org/maven2/").openStream()

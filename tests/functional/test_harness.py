@@ -33,6 +33,13 @@ def test_sql_and_python_models_and_a_stock_snapshot_build_side_by_side(project: 
     assert project.rows("select id, v, dbt_valid_to from {schema}.s") == [(2, "x", None)]
     assert project.tables() == {"a", "b", "s"}
 
+    enabled = {"dbt_cdc": {"examples": {"+enabled": True}}}
+    project.configure(seeds=enabled, snapshots=enabled)
+    project.dbt("build", "--select", "package:dbt_cdc")
+    open_records = "select customer_id, city, update_process_id from {schema}.example_customer_history order by 1"
+    assert project.rows(open_records) == [(1, "Oslo", None), (2, "Lima", None), (3, "Rome", None)]
+    assert project.tables() == {"a", "b", "s", "example_customers", "example_customer_history"}
+
 
 def test_each_test_project_refuses_macro_yaml_that_does_not_fit_its_macro(project: Project) -> None:
     """So the package's own fits in every test that runs dbt."""

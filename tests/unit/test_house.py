@@ -73,6 +73,16 @@ def test_a_python_module_and_its_functions_stay_small(path: Path) -> None:
     assert [f.name for f in functions if (f.end_lineno or 0) - f.lineno >= 50] == []
 
 
+ROOMS = """
+    dbt_project.yml packages.yml profiles.example.yml pyproject.toml Makefile README.md CHANGELOG.md CONTRIBUTING.md LICENSE
+    .sqlfluff .ci/run macros models snapshots seeds tests/dbt integration_tests src/dbt_cdc docs benchmarks
+"""
+
+
+def test_the_top_level_has_its_rooms() -> None:
+    assert [room for room in ROOMS.split() if not (ROOT / room).exists()] == []
+
+
 def test_the_reference_is_made_from_what_is_there() -> None:
     made = runpy.run_path(str(ROOT / "docs/reference.py"))["reference"]()
     assert (ROOT / "docs/reference.md").read_text() == made, "run: python docs/reference.py"

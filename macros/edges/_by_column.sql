@@ -16,7 +16,8 @@
     {%- endif -%}
     {%- if not modules.re.match('(timestamp|date|string|(var)?char|(tiny|small|big)?int|float|double|decimal)', stamp.dtype) -%}
         {%- do dbt_cdc._raise_faults(["column " ~ stamp.name ~ " of " ~ edge.source ~ " is of type " ~ stamp.dtype
-            ~ ", which can't be a watermark: ref_changes needs a timestamp, date, number or string"]) -%}
+            ~ ", which can't be a watermark: ref_changes needs a timestamp, date, number or string; name such a `column`,"
+            ~ " or read by='version'"]) -%}
     {%- endif -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
     {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) -%}
@@ -35,9 +36,16 @@
 {%- endmacro -%}
 
 
+{%- macro _stamp(stamp) -%}
+    {#- The column, as an expression. NaN, which Spark takes for the greatest number of all, is no stamp. -#}
+    {%- set name = dbt_cdc._quote(stamp.name) -%}
+    {%- do return("nullif(" ~ name ~ ", cast('NaN' as " ~ stamp.dtype ~ '))' if stamp.dtype in ['float', 'double'] else name) -%}
+{%- endmacro -%}
+
+
 {%- macro _rows_beyond(relation, stamp, watermark) -%}
     {#- Of the rows after the watermark: how many there are, the greatest stamp, and how many rows have none. -#}
-    {%- set name = dbt_cdc._quote(stamp.name) -%}
+    {%- set name = dbt_cdc._stamp(stamp) -%}
     {%- set query -%}
 select to_json(named_struct(
     'rows', count({{ name }}),
@@ -55,7 +63,7 @@ where {{ name }} > {{ dbt_cdc._watermark_value(watermark, stamp.dtype) }} or {{ 
 
 
 {%- macro _between_watermarks(stamp, old, new) -%}
-    {%- set name = dbt_cdc._quote(stamp.name) -%}
+    {%- set name = dbt_cdc._stamp(stamp) -%}
     {%- set conditions = [] -%}
     {%- if new.bound -%}
         {%- set upto = name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype) -%}

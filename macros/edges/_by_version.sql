@@ -8,10 +8,11 @@
         {%- do edge.update({'sql': "select *, 'i' as _op from " ~ relation}) -%}
         {%- do return(edge) -%}
     {%- endif -%}
-    {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_for_changes(relation, unique_key, model)) -%}
+    {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
     {%- if not table.key -%}
         {%- do dbt_cdc._raise_faults(["ref_changes by version needs the key of " ~ table.source ~ ", got none, expected the"
-            ~ " names of its key columns, by which its changes are told; give `unique_key`"]) -%}
+            ~ " names of its key columns, by which its changes are told (the key of " ~ dbt_cdc._edge_name(this)
+            ~ " may be another); give `unique_key` in the call"]) -%}
     {%- endif -%}
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
@@ -20,7 +21,7 @@
         {%- do dbt_cdc._raise_faults(dbt_cdc._history_faults(table, old, dbt_cdc._recorded_edges()[edge.source].time)) -%}
     {%- endif -%}
     {%- do edge.update({
-        'watermark': new.version if new else old, 'time': new.micros if new else none,
+        'column': table.key | tojson, 'watermark': new.version if new else old, 'time': new.micros if new else none,
         'sql': dbt_cdc._rows_since(table, old, new),
     }) -%}
     {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads ' ~ edge.source
@@ -62,15 +63,27 @@
 
 
 {%- macro _rows_since(table, old, new) -%}
-    {%- set columns = dbt_cdc._quoted_list(table.columns | map(attribute='name')) | join(', ') -%}
-    {%- if new is none or old is none -%}
-        {%- set from = dbt_cdc._for_format('version_at', table.format)(table.relation, new.version) if new
-                       else table.relation ~ ' where false' -%}
-        {%- set kept = ' as image where ' ~ table.where if new and table.where else '' -%}
-        {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ from ~ kept) -%}
+    {%- set columns = dbt_cdc._columns_beside_op(table.columns, 'image') -%}
+    {%- if new is none -%}
+        {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ table.relation ~ ' as image where false') -%}
+    {%- elif old is none -%}
+        {#- a column that was added after this version is in none of its rows -#}
+        {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, new.version) -%}
+        {%- set rows = '(select ' ~ dbt_cdc._image(table, types) ~ ' as image from '
+                       ~ dbt_cdc._for_format('version_at', table.format)(table.relation, new.version) ~ ')' -%}
+        {%- set kept = ' where ' ~ table.where if table.where else '' -%}
+        {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ rows ~ kept) -%}
     {%- endif -%}
-    {%- do return("select image.*, op as _op from (select op, if(op = 'd', before, after) as image from "
+    {%- do return('select ' ~ columns ~ ", op as _op from (select op, if(op = 'd', before, after) as image from "
                   ~ dbt_cdc._unread_changes(table, old, new.version) ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _columns_beside_op(columns, prefix='') -%}
+    {#- A table's own `_op` is left out: that of the changes takes its place. -#}
+    {%- set names = [] -%}
+    {%- for column in columns if column.name | lower != '_op' -%}{%- do names.append(column.name) -%}{%- endfor -%}
+    {%- do return(dbt_cdc._quoted_list(names, prefix) | join(', ')) -%}
 {%- endmacro -%}
 
 
@@ -78,16 +91,4 @@
     {#- The newest change of each key, of all commits in between. Not the net change, and not a comparison of the two ends:
         a run that was killed before its watermark moved may have written what came since and has gone again. -#}
     {%- do return(dbt_cdc._changes_of(table, old, new, 'latest_state', each_commit=true)) -%}
-{%- endmacro -%}
-
-
-{%- macro _key_for_changes(relation, unique_key, reader) -%}
-    {#- The upstream's own key where it has one; else its reader's, where the upstream has these columns: by that key the
-        rows will be merged. -#}
-    {%- if unique_key is not none or dbt_cdc._key_of_table(relation, none, none) -%}{%- do return(unique_key) -%}{%- endif -%}
-    {%- set own = (reader.config.get('unique_key') if reader else none) or [] -%}
-    {%- set own = [own] if own is string else own | list -%}
-    {%- set columns = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
-    {%- for name in own if name | lower not in columns -%}{%- do return(none) -%}{%- endfor -%}
-    {%- do return(own or none) -%}
 {%- endmacro -%}

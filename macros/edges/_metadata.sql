@@ -70,9 +70,8 @@
     {%- for id in selected_resources if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}
         {%- set reads = dbt_cdc._has_watermark_hook(node)
-                        or (node.get('language') == 'python' and 'ref_changes(' in node.raw_code) -%}
-        {%- set default = 'delta' if node.config.get('materialized') == 'hash_diff' else none -%}
-        {%- set format = node.config.get('file_format') or default -%}
+                        or (node.get('language') == 'python' and 'ref_changes' in node.raw_code) -%}
+        {%- set format = node.config.get('file_format') -%}
         {%- if reads and format in dbt_cdc._formats() -%}{%- do formats.append(format) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(formats) -%}

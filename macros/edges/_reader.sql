@@ -17,7 +17,13 @@
                              ~ dbt_cdc._suggestion(by, ways)) -%}
     {%- endif -%}
     {%- if by == 'version' and relation.is_cte -%}
-        {%- do faults.append("ref_changes by version reads a table, " ~ relation.identifier ~ " is an ephemeral model") -%}
+        {%- do faults.append("ref_changes by version reads a table, " ~ relation.identifier ~ " is an ephemeral model:"
+                             ~ " make it a table or an incremental model, or read by column") -%}
+    {%- endif -%}
+    {%- if by == 'version' and dbt_cdc._meta().get('source_kind') == 'snapshot' -%}
+        {%- do faults.append("ref_changes by version gives changes, got source_kind 'snapshot', which takes each run's rows"
+                             ~ " for a full image, and what did not change for deleted: read by ref, or take source_kind out and"
+                             ~ " set apply_as_deletes: \"_op = 'd'\"") -%}
     {%- endif -%}
     {%- set seen = dbt_cdc._remembered_edge(relation) -%}
     {%- if seen and not seen.part and seen.asked != [by, column] -%}
@@ -46,10 +52,9 @@
                                  ~ " got '" ~ change_log ~ "' on an incremental model; take it out") -%}
         {%- endif -%}
     {%- elif kind == 'hash_diff' -%}
-        {%- if dbt_cdc._meta().get('extract_type', 'full') != 'delta' -%}
-            {%- do faults.append("ref_changes gives a part of the rows, which a full extract takes for deletes of all"
-                                 ~ " others: set extract_type: delta") -%}
-        {%- endif -%}
+        {%- do faults.append("ref_changes gives what is new since the last run, got a hash_diff model, which takes what it is"
+                             ~ " given for all of its effective date's load: a second run on that date would take back"
+                             ~ " what the first one brought; read by ref, or set materialized='apply_changes'") -%}
     {%- elif kind != 'apply_changes' -%}
         {%- do faults.append("ref_changes works in incremental models only, got '" ~ kind ~ "', which keeps nothing"
                              ~ " between runs: set materialized='incremental' with unique_key and"

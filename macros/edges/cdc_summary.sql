@@ -13,14 +13,15 @@
     {#- [mode, watermark, rows waiting, lag] -#}
     {%- set relation = dbt_cdc._relation_called(edge.source) -%}
     {%- set columns = adapter.get_columns_in_relation(relation) -%}
-    {%- if not columns -%}{%- do return([edge.by, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
-    {%- if edge.by == 'version' -%}{%- do return(dbt_cdc._version_state(edge, relation)) -%}{%- endif -%}
+    {%- set mode = {'column': 'by ' ~ edge.get('column'), 'version': 'by version', 'all': 'all rows', 'reset': 'start again'}[edge.by] -%}
+    {%- if not columns -%}{%- do return([mode, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
+    {%- if edge.by == 'version' -%}{%- do return(dbt_cdc._version_state(edge, relation, columns)) -%}{%- endif -%}
     {%- set stamp = dbt_cdc._column_named(columns, edge.get('column') or '') -%}
     {%- if stamp is none or edge.by in ['all', 'reset'] -%}
-        {%- set mode = 'start again' if edge.by == 'reset' else 'all rows' -%}
+        {%- set mode = 'all rows' if edge.by == 'column' else mode -%}
         {%- do return([mode, '-', run_query('select count(*) from ' ~ relation)[0][0] | string, '-']) -%}
     {%- endif -%}
-    {%- set name = dbt_cdc._quote(stamp.name) -%}
+    {%- set name = dbt_cdc._stamp(stamp) -%}
     {%- set watermark = dbt_cdc._watermark_value(edge.watermark, edge.type) if edge.get('watermark') is not none else 'null' -%}
     {%- set is_time = edge.type in ['timestamp', 'timestamp_ntz', 'date'] -%}
     {%- set query -%}
@@ -30,16 +31,19 @@ from {{ relation }}
 where {{ watermark }} is null or {{ name }} >= {{ watermark }}
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
-    {%- do return(['by ' ~ edge.column, row[0], row[1], dbt_cdc._duration(row[2])]) -%}
+    {%- do return([mode, row[0], row[1], dbt_cdc._duration(row[2])]) -%}
 {%- endmacro -%}
 
 
-{%- macro _version_state(edge, relation) -%}
+{%- macro _version_state(edge, relation, columns) -%}
     {%- if not dbt_cdc._format_of(dbt_cdc._load_relation(dbt_cdc._held_in(relation))) -%}
         {%- do return(['by version', edge.watermark or '-', 'the upstream keeps no versions', '-']) -%}
     {%- endif -%}
-    {%- set reader = dbt_cdc._node_of(dbt_cdc._relation_called(edge.destination)) -%}
-    {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_for_changes(relation, none, reader)) -%}
+    {%- set key = fromjson(edge.column) if edge.get('column') else none -%}
+    {%- for name in key or [] if dbt_cdc._column_named(columns, name) is none -%}
+        {%- do return(['by version', edge.watermark or '-', 'the upstream lacks the key column ' ~ name, '-']) -%}
+    {%- endfor -%}
+    {%- set table = dbt_cdc._changed_table(relation, key) -%}
     {%- set commits = table.timeline.commits -%}
     {%- set last = commits[-1] if commits else none -%}
     {%- if last is none or not edge.get('watermark') -%}{%- do return(['by version', '-', '-', '-']) -%}{%- endif -%}

@@ -8,12 +8,14 @@
     {%- set asked = [] -%}
     {%- for edge in edges if (source or edge.source) == edge.source and (destination or edge.destination) == edge.destination -%}
         {%- do asked.append({'source': edge.source, 'destination': edge.destination, 'by': 'reset',
-                             'sequence': edge.sequence + 1}) -%}
+                             'kept': edge, 'sequence': edge.sequence + 1}) -%}
     {%- endfor -%}
     {%- if not asked -%}{%- do dbt_cdc._raise_unknown_edge(source, destination, edges) -%}{%- endif -%}
     {%- do dbt_cdc._append_edges(asked) -%}
     {%- for edge in asked -%}
-        {%- do log('dbt_cdc: ' ~ edge.destination ~ ' will read ' ~ edge.source ~ ' from the start', info=true) -%}
+        {%- do log('dbt_cdc: ' ~ edge.destination ~ ' will read ' ~ edge.source ~ ' from the start'
+               ~ (', without what was deleted there since version ' ~ edge.kept.get('watermark') ~ ': to have that gone too, run'
+                  ~ ' the model with --full-refresh' if edge.kept.by == 'version' else ''), info=true) -%}
     {%- endfor -%}
 {%- endmacro -%}
 

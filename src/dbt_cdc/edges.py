@@ -33,7 +33,7 @@ def ref_changes(
     """The rows of an upstream that this Python model has not processed yet.
 
     The columns are the upstream's; by version there is one more, ``_op`` (string: ``i``, ``u`` or ``d``). The model is
-    an ``incremental`` one with ``unique_key`` and ``incremental_strategy`` ``merge``, or one of dbt_cdc's own. Its
+    an ``incremental`` one with ``unique_key`` and ``incremental_strategy`` ``merge``, or an ``apply_changes`` one. Its
     watermark moves when its write has committed. Stamps are compared as instants, in no time zone.
 
     Args:
@@ -45,7 +45,8 @@ def ref_changes(
         by: ``column`` or ``version``; without it what the model's option ``ref_changes_by`` says, else ``column``.
         column: The column that stamps the rows; without it what the option ``ref_changes_column`` says, else
             ``cdc_datetime_updated``.
-        unique_key: By version: the upstream's key; without it that of the upstream model, else of this one.
+        unique_key: By version: the upstream's key; needed where the upstream is no model or snapshot with a key of
+            its own.
 
     Raises:
         DbtRuntimeError: The model lacks the ``dbt.ref`` line, or runs outside dbt.

@@ -31,7 +31,7 @@ def summary(project: Project) -> list[list[str]]:
     """The cells of what cdc_summary prints of each edge, without the schema."""
     project.dbt("run-operation", "cdc_summary", "--vars", "{run: 0}")
     printed = re.split("source +destination", project.log())[-1].replace(f"{project.schema}.", "").splitlines()
-    edge_lines = takewhile(lambda line: "  by " in line, printed[2:])
+    edge_lines = takewhile(lambda line: not re.match(r"=|\d\d:\d\d", line), printed[2:])
     return [[cell.strip() for cell in line.split("  ") if cell] for line in edge_lines]
 
 
@@ -129,6 +129,34 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
                 EVENTS, select="id, if({{ var('run') }} = 2, raise_error('broken'), 0) as zero"
             ),
             "models/unmoved.sql": read_by(EVENTS, before='{{ config(post_hook="' + breaks + '") }}'),
+            # what else ref takes, in both languages
+            "models/kinds_v1.sql": "{{ config(materialized='view') }}"
+            "select *, if(id = 3, double('NaN'), double(`Größe`)) as size from {{ source('raw', 'events') }}",
+            "models/kinds_v2.sql": "{{ config(materialized='view') }} select 0 as id",
+            "models/models.yml": """
+                models:
+                  - name: kinds
+                    latest_version: 2
+                    versions: [{v: 1}, {v: 2}]
+                  - name: plain
+                    columns: [{name: id, data_tests: [not_null]}]
+                  - {name: in_python, config: {run: "{{ var('run') }}", meta: {dbt_cdc: {ref_changes_column: size}}}}
+            """,
+            "models/named.sql": read_by("'consumer', 'kinds', v=1"),
+            "models/referred.sql": read_by("ref('consumer', 'kinds', v=1)"),
+            "models/related.sql": read_by(
+                "api.Relation.create(schema=target.schema, identifier='events')",
+                before="{{ config(meta={'dbt_cdc': {'ref_changes_column': 'größe'}}) }}",
+            ),
+            "models/in_python.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    dbt.ref("consumer", "kinds", v=1)
+                    rows = dbt_cdc.ref_changes(dbt, spark, "consumer", "kinds", v=1)
+                    return rows.selectExpr("id", f"{dbt.config.get('run')} as run")
+            """,
         }
     )
 
@@ -142,6 +170,7 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
 
     run(1)
     readers = ["plain", "other", "through_a_view", "without_stamp", "broken", "unmoved"]
+    readers += ["named", "referred", "related", "in_python"]
     assert {name: ids(name) for name in readers} == {name: {1: 1, 2: 1, 3: 1} for name in readers}
     assert ids("busy") == {1: 1}
 
@@ -151,7 +180,8 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
     run(2, broken=True)
     assert ids("plain") == {1: 1, 2: 1, 3: 2, 4: 2}
     assert ids("other") == {1: 1, 2: 1, 3: 2, 4: 2, 5: 2}
-    assert ids("through_a_view") == {1: 1, 2: 1, 3: 2, 4: 2}
+    assert ids("through_a_view") == ids("named") == ids("referred") == {1: 1, 2: 1, 3: 2, 4: 2}
+    assert ids("related") == ids("in_python") == ids("other")
     assert ids("without_stamp") == ids("behind_inline") == dict.fromkeys([1, 2, 3, 4, 5], 2)
     assert ids("busy") == {1: 1, 4: 2}
     assert ids("broken") == {1: 1, 2: 1, 3: 1}
@@ -162,19 +192,36 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
         ("events", "plain"): fourth,
         ("events", "other"): None,
         ("seen", "through_a_view"): fourth,
+        ("kinds_v1", "named"): fourth,
+        ("kinds_v1", "referred"): fourth,
+        ("kinds_v1", "in_python"): None,
+        ("events", "related"): None,
         ("events", "without_stamp"): None,
         ("arrivals", "busy"): fourth,
         ("events", "broken"): second,
         ("events", "unmoved"): second,
     }
 
+    for line in [
+        "plain reads 2 rows of events (all of them), cdc_datetime_updated up to 2024-01-01 00:00:02,"
+        " and 1 without cdc_datetime_updated, as in every run",
+        "plain reads 1 rows of events (new ones), cdc_datetime_updated up to 2024-01-01 00:00:04,"
+        " and 1 without cdc_datetime_updated, as in every run",
+        "in_python reads 2 rows of kinds_v1 (all of them), size up to 2.0, and 1 without size, as in every run",
+        "events has no column loaded, without_stamp reads all its rows",
+    ]:
+        assert line in said(project)
+
     moves = edges(project)
     vars_ = ("--vars", "{run: 3}")
     project.dbt("compile", *vars_)
     project.dbt("show", "--select", "plain", *vars_)
     project.dbt("docs", "generate", *vars_)
-    project.dbt("test", *vars_)
+    tested = [(test.node.name, test.status) for test in project.dbt("test", *vars_).result.results]
+    assert ("not_null_plain_id", "pass") in tested
+    before = {name: ids(name) for name in readers}
     project.dbt("run", "--empty", *vars_)
+    assert {name: ids(name) for name in readers} == before
     assert edges(project) == moves
 
     run(3, "--select", "plain", "busy", "broken", "unmoved")
@@ -258,10 +305,10 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
         f" using {project.file_format}"
     )
     first, second = datetime(2024, 1, 1), datetime(2024, 1, 2)
-    row = "insert into {schema}.orders values (%s, %s, timestamp '2024-01-0%s')"
-    project.sql(row % (1, 10, 1))
-    project.sql(row % (2, 20, 1))
-    project.sql(row % (7, 70, 1))
+    row = "insert into {schema}.orders values (%s, %s, timestamp '2024-01-0%s', null)"
+    for key, amount in ((1, 10), (2, 20), (7, 70)):
+        project.sql(f"insert into {{schema}}.orders values ({key}, {amount}, timestamp '2024-01-01')")
+    project.sql("alter table {schema}.orders add columns (note string)")  # no version before the first run has it
     killed = "{{ exceptions.raise_compiler_error('killed') if execute and var('run') == 'killed' }}"
     python = """
         import dbt_cdc
@@ -285,12 +332,15 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
                   - name: python_second
                     config: {{run: "{{{{ var('run') }}}}"}}
             """,
-            "models/changes.sql": read_by("source('raw', 'orders'), by='version'"),
+            "models/changes.sql": read_by("source('raw', 'orders'), by='version', unique_key='id'"),
+            # a reader of a reader's changes, which have an `_op` of their own
+            "models/second.sql": read_by("'changes', by='version'", select="id, amount, _op"),
             # a run that is killed between write and watermark
             "models/killed.sql": read_by(
-                "source('raw', 'orders'), by='version'", before='{{ config(post_hook="' + killed + '") }}'
+                "source('raw', 'orders'), by='version', unique_key='id'",
+                before='{{ config(post_hook="' + killed + '") }}',
             ).replace("{{ var('run') }} as run", "2 as run"),
-            "models/python_changes.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
+            "models/python_changes.py": python % ("'raw', 'orders', unique_key='id'", "dbt.source('raw', 'orders')"),
             "models/python_rows.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
             "models/python_second.py": python
             % ("'python_rows'", "dbt.ref('python_rows'); changes = changes.drop('run')"),
@@ -301,17 +351,20 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
         project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
 
     run(1)
-    both = [(1, 10, first, "i", 1), (2, 20, first, "i", 1), (7, 70, first, "i", 1)]
+    both = [(1, 10, first, None, "i", 1), (2, 20, first, None, "i", 1), (7, 70, first, None, "i", 1)]
     assert project.rows("select * from {schema}.changes order by id") == both
     assert project.rows("select * from {schema}.python_changes order by id") == both
     assert [name for name, _ in project.columns("python_changes")] == [
         "id",
         "amount",
         "cdc_datetime_updated",
+        "note",
         "_op",
         "run",
     ]
     assert project.rows("select id, run from {schema}.python_rows order by id") == [(1, 1), (2, 1), (7, 1)]
+    second_rows = "select id, amount, _op, run from {schema}.second order by id"
+    assert project.rows(second_rows) == [(1, 10, "i", 1), (2, 20, "i", 1), (7, 70, "i", 1)]
 
     project.sql("update {schema}.orders set amount = 11 where id = 1")
     project.sql("delete from {schema}.orders where id = 2")
@@ -326,28 +379,38 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     project.sql("update {schema}.orders set amount = 70 where id = 7")
     run(2)
     after = [
-        (1, 11, first, "u", 2),
-        (2, 20, first, "d", 2),
-        (3, 30, first, "i", 2),
-        (4, 41, second, "u", 2),
-        (5, 50, second, "d", 2),
-        (7, 70, first, "u", 2),
+        (1, 11, first, None, "u", 2),
+        (2, 20, first, None, "d", 2),
+        (3, 30, first, None, "i", 2),
+        (4, 41, second, None, "u", 2),
+        (5, 50, second, None, "d", 2),
+        (7, 70, first, None, "u", 2),
     ]
     assert project.rows("select * from {schema}.changes order by id") == after
     assert project.rows("select * from {schema}.killed order by id") == after
     assert project.rows("select * from {schema}.python_changes order by id") == after
+    # what the row of `changes` went through, whose `_op` says what happened to the order
+    assert project.rows(second_rows) == [
+        (1, 11, "u", 2),
+        (2, 20, "u", 2),
+        (3, 30, "i", 2),
+        (4, 41, "i", 2),
+        (5, 50, "i", 2),
+        (7, 70, "u", 2),
+    ]
     rows = [(1, 10, 1), (2, 20, 1), (4, 41, 2), (7, 70, 1)]
     assert project.rows("select id, amount, run from {schema}.python_rows order by id") == rows
     assert project.rows("select id, amount, run from {schema}.python_second order by id") == rows
     moves = edges(project)
     assert [(s, d) for s, d, _ in moves] == [
+        *[("changes", "second")] * 2,
         *[("orders", name) for name in ["changes", "killed", "python_changes"] for _ in range(2)],
         *[("orders", "python_rows")] * 2,
         *[("python_rows", "python_second")] * 2,
     ]
     assert [w for _, d, w in moves if d == "python_second"] == [first, second]
 
-    run(3)  # nothing new
+    run(3, "--exclude", "second")  # nothing new
     run(4, "--empty", "--select", "changes", "python_second")
     assert project.rows("select * from {schema}.changes order by id") == after
     assert project.rows("select * from {schema}.python_changes order by id") == after
@@ -356,13 +419,16 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
 
     project.sql(row % (6, 60, 3))
     version = project.rows(
-        "select watermark from {schema}.cdc_metadata where tracked_by = 'version' order by sequence desc limit 1"
+        "select watermark from {schema}.cdc_metadata where destination like '%.changes' order by sequence desc limit 1"
     )[0][0]
-    schema, lines = project.schema, summary(project)
+    schema, (of_changes, *lines) = project.schema, summary(project)
+    assert [*of_changes[:3], of_changes[4]] == ["changes", "second", "by version", "0"]
+    lag = lines[0][-1]
+    assert re.fullmatch(r"00:\d\d:\d\d", lag) and lag > "00:00:00"
     assert lines == [
-        ["orders", "changes", "by version", version, "1", lines[0][-1]],
-        ["orders", "killed", "by version", version, "1", lines[1][-1]],
-        ["orders", "python_changes", "by version", version, "1", lines[2][-1]],
+        ["orders", "changes", "by version", version, "1", lag],
+        ["orders", "killed", "by version", version, "1", lag],
+        ["orders", "python_changes", "by version", version, "1", lag],
         ["orders", "python_rows", "by cdc_datetime_updated", "2024-01-02 00:00:00", "1", "1 d 00:00:00"],
         ["python_rows", "python_second", "by cdc_datetime_updated", "2024-01-02 00:00:00", "0", "00:00:00"],
     ]
@@ -381,13 +447,16 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
         (7, 5),
     ]
 
+    def waiting_by_version() -> list[str]:
+        return [line[4] for line in summary(project) if line[0] == "orders" and line[2] == "by version"]
+
     if project.file_format == "delta":
         project.sql(row % (8, 80, 4))
         project.sql("alter table {schema}.orders set tblproperties (delta.enableChangeDataFeed = true)")
         said = project.error("run", "--vars", "{run: 6}", "--select", "changes")
         assert "is older than what the table's changes can still be told from (its feed was switched on later" in said
         assert "run this model with --full-refresh" in said and "earliest" not in said
-        assert [line[4] for line in summary(project) if line[2] == "by version"] == ["needs --full-refresh"] * 3
+        assert waiting_by_version() == ["needs --full-refresh"] * 3
     project.sql("drop table {schema}.orders")
     project.sql(f"create view {{schema}}.orders as select 1 as id, 10 as amount, {AT} as cdc_datetime_updated")
-    assert [line[4] for line in summary(project) if line[2] == "by version"] == ["the upstream keeps no versions"] * 3
+    assert waiting_by_version() == ["the upstream keeps no versions"] * 3

@@ -6,7 +6,6 @@ import json
 import shutil
 
 import pytest
-import yaml
 
 from tests.support.project import Project
 
@@ -68,9 +67,14 @@ def test_hooks_lineage_unit_tests_and_state_selection_stay_as_they_are(project: 
     parents = manifest["nodes"]["model.consumer.totals"]["depends_on"]["nodes"]
     assert sorted(parents) == ["model.consumer.customers", "model.consumer.orders"]
 
-    shutil.copytree(project.folder / "target", project.folder / "state")
-    changed = project.dbt("ls", "--select", "state:modified", "--state", str(project.folder / "state"))
+    state = str(project.folder / "state")
+    shutil.copytree(project.folder / "target", state)
+    changed = project.dbt("ls", "--select", "state:modified", "--state", state)
     assert changed.result == []
+    totals = (project.folder / "models/totals.sql").read_text()
+    project.write({"models/totals.sql": totals + "-- modified\n"})
+    changed = project.dbt("ls", "--select", "state:modified", "--state", state, "--resource-type", "model")
+    assert changed.result == ["consumer.totals"]
 
     # a change on one side reads what belongs to it on the other
     project.sql("insert into {schema}.orders_raw values (3, 2, 5, timestamp '2024-01-02')")
@@ -80,24 +84,3 @@ def test_hooks_lineage_unit_tests_and_state_selection_stay_as_they_are(project: 
     project.sql(f"update {{schema}}.customers_raw set {change} where customer = 1")
     project.dbt("run", "--select", "totals", "--vars", "{run: 3}")
     assert project.rows("select * from {schema}.totals order by customer") == [(1, "Anne", 10, 3), (2, "Bo", 25, 2)]
-
-    # a hash_diff model has a file_format without saying so
-    settings = yaml.safe_load((project.folder / "dbt_project.yml").read_text())
-    del settings["models"]["+file_format"]
-    (project.folder / "dbt_project.yml").write_text(yaml.safe_dump(settings))
-    project.sql("drop table {schema}.cdc_metadata")
-    project.write(
-        {
-            "models/hashed.py": """
-                import dbt_cdc
-
-                def model(dbt, spark):
-                    dbt.config(materialized="hash_diff", unique_key="id")
-                    dbt.ref("orders")
-                    return dbt_cdc.ref_changes(dbt, spark, "orders")
-            """,
-            "models/hashed.yml": "models: [{name: hashed, config: {meta: {dbt_cdc: {extract_type: delta}}}}]",
-        }
-    )
-    project.dbt("run", "--select", "hashed")
-    assert project.rows("select watermark is not null, sequence from {schema}.cdc_metadata") == [(True, 1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -53,9 +54,17 @@ class ModelSource:
         linecache.cache[self.path] = (len(text), None, [f"{line}\n" for line in self.lines], self.path)
         return compile(text, self.path, "exec")
 
-    def error(self, problem: BaseException, doing: str = "") -> DbtRuntimeError:
-        """`problem` with the model's lines that it came through; `doing` says what went on outside of them."""
-        places = self._places(problem)
+    def error(
+        self,
+        problem: BaseException,
+        doing: str = "",
+        refused: Callable[[BaseException], list[tuple[int, str]]] = lambda problem: [],
+    ) -> DbtRuntimeError:
+        """`problem` with the model's lines that it came through; `doing` says what went on outside of them.
+
+        `refused` gives the lines where the problem does not tell them.
+        """
+        places = self._places(problem) or [self._place(*where) for where in refused(problem)]
         message, root = _message(problem), _message(_root(problem))
         if type(problem).__module__.startswith(("pyspark.", "py4j.")):
             message = root  # what wraps it says no more than 'job aborted'

@@ -17,6 +17,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._frames import to_spark
+from dbt_cdc._made_frames import watched
 from dbt_cdc._session import get_session
 from dbt_cdc._source import ModelSource, Project
 from dbt_cdc._writer import Target, write
@@ -73,7 +74,8 @@ class SessionPythonJobHelper(PythonJobHelper):
         source = ModelSource(self.parsed_model, self.project)
         own, generated, target = self._parts(compiled_code, source)
         doing = ""
-        with _module(self.parsed_model["unique_id"], source.path) as namespace:
+        name = self.parsed_model["unique_id"]
+        with _module(name, source.path) as namespace, watched(spark, source.path) as frames:
             namespace["spark"] = spark
             try:
                 exec(own, namespace)
@@ -83,7 +85,7 @@ class SessionPythonJobHelper(PythonJobHelper):
                     doing = f"while writing {target.relation}"
                     write(frame, target)
             except (Exception, SystemExit) as problem:
-                raise source.error(problem, doing) from problem
+                raise source.error(problem, doing, frames.refused) from problem
         outcome = namespace.get(OUTCOME, Outcome())
         assert isinstance(outcome, Outcome)
         return outcome

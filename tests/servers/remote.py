@@ -51,7 +51,7 @@ def run(
     """Run dbt commands on the project in `folder`, then queries.
 
     Gives `dbt`, [success, messages by node] for each command, and `rows`, for each query its rows as lists of strings
-    (no query runs after a command that failed).
+    (no query runs if the last command failed).
     """
     env = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
     env |= {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "TZ": "UTC", **(environment or {})}
@@ -79,8 +79,8 @@ def _work(task: dict[str, Any]) -> dict[str, Any]:
         nodes = [each for each in getattr(result.result, "results", []) if hasattr(each, "node")]
         messages = {node.node.name: node.message for node in nodes} or {"": str(result.exception or "")}
         told.append([result.success, messages])
-        if not result.success:
-            return {"dbt": told, "rows": []}
+    if not told[-1][0]:
+        return {"dbt": told, "rows": []}
     session = SparkSession.builder.getOrCreate()
     rows = [[[str(value) for value in row] for row in session.sql(query).collect()] for query in task["queries"]]
     return {"dbt": told, "rows": rows}

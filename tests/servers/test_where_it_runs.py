@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,74 @@ ROWS = [
     [["1", "0", "20"], ["2", "3", "40"], ["3", "3", "60"]],
     [["1", "10", "None"], ["2", "20", "None"], ["3", "30", "None"]],
 ]
+#: Over Spark Connect the server finds what is wrong with a frame when it is written.
+WRONG = {
+    "models/wrong/raises.py": """
+        def ratio(x):
+            return x / 0
 
 
-def make_project(folder: Path, output: dict[str, Any], file_format: str, **model_configs: Any) -> Path:
+        def model(dbt, spark):
+            dbt.ref("orders")
+            return spark.range(ratio(1))
+    """,
+    "models/wrong/column.py": """
+        from pyspark.sql import functions as F
+
+
+        def model(dbt, spark):
+            orders = dbt.ref("orders")
+            return orders.select("id", (F.col("amuont") * 2).alias("twice"))
+    """,
+    "models/wrong/condition.py": """
+        def large(orders):
+            return orders.where("amuont > 10")
+
+
+        def model(dbt, spark):
+            orders = dbt.ref("orders")
+            found = large(orders)
+            return found.join(orders.select("id"), "id")
+    """,
+    "models/wrong/in_a_udf.py": """
+        from pyspark.sql import functions as F
+
+
+        @F.udf("int")
+        def boom(x):
+            return 1 // 0
+
+
+        def model(dbt, spark):
+            return dbt.ref("orders").withColumn("x", boom("id"))
+    """,
+}
+UNRESOLVED = "AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION]"
+#: Where each is said to be wrong, and how the message begins.
+PLACES = {
+    "raises": (
+        "ZeroDivisionError: division by zero",
+        ['File "models/wrong/raises.py", line 7, in model', "return spark.range(ratio(1))",
+         'File "models/wrong/raises.py", line 2, in ratio', "return x / 0"],
+    ),
+    "column": (
+        UNRESOLVED,
+        ['File "models/wrong/column.py", line 6, in model', 'return orders.select("id", (F.col("amuont") * 2).alias("twice"))'],
+    ),
+    "condition": (
+        UNRESOLVED,
+        ['File "models/wrong/condition.py", line 2, in large', 'return orders.where("amuont > 10")'],
+    ),
+    "in_a_udf": (
+        "PythonException: ",
+        ['File "models/wrong/in_a_udf.py", line 6, in boom', "return 1 // 0"],
+    ),
+}  # fmt: skip
+
+
+def make_project(
+    folder: Path, output: dict[str, Any], file_format: str, files: dict[str, str] = FILES, **model_configs: Any
+) -> Path:
     settings = {"+file_format": file_format}
     project = {
         "name": "consumer", "version": "1.0.0", "config-version": 2, "profile": "consumer",
@@ -84,7 +150,7 @@ def make_project(folder: Path, output: dict[str, Any], file_format: str, **model
     }  # fmt: skip
     profiles = {"consumer": {"target": "test", "outputs": {"test": output}}}
     written = {
-        **{path: textwrap.dedent(text).lstrip() for path, text in FILES.items()},
+        **{path: textwrap.dedent(text).lstrip() for path, text in files.items()},
         "dbt_project.yml": yaml.safe_dump(project),
         "profiles.yml": yaml.safe_dump(profiles),
         "packages.yml": yaml.safe_dump({"packages": [{"local": str(embedded.ROOT)}]}),
@@ -97,11 +163,17 @@ def make_project(folder: Path, output: dict[str, Any], file_format: str, **model
     return folder
 
 
-def built_twice(folder: Path, schema: str, remote: str | None = None) -> None:
+def built_twice(
+    folder: Path, schema: str, remote: str | None = None, between: Sequence[Sequence[str]] = ()
+) -> list[tuple[bool, dict[str, str]]]:
+    """Build twice in one session; what dbt said of the commands in between."""
     queries = [query.replace("{schema}", schema) for query in QUERIES]
-    told = run(folder, [["build"], ["build", "--select", "merged+", "kept"]], queries, remote=remote)
-    assert [success for success, _ in told["dbt"]] == [True, True], told["dbt"]
+    commands = [["build", "--exclude", "wrong"], *between, ["build", "--select", "merged+", "kept"]]
+    told = run(folder, commands, queries, remote=remote)
+    first, *said, last = told["dbt"]
+    assert [first[0], last[0]] == [True, True], told["dbt"]
     assert told["rows"] == ROWS
+    return said
 
 
 def test_it_runs_in_an_embedded_session(tmp_path: Path, table_format: str) -> None:
@@ -114,8 +186,21 @@ def test_it_runs_in_an_embedded_session(tmp_path: Path, table_format: str) -> No
 
 
 def test_it_runs_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
+    """And a model that fails says where it is wrong, and leaves the session usable."""
     output = {**CONNECT, "schema": "over_connect"}
-    built_twice(make_project(tmp_path, output, table_format), "over_connect", server.connect_url)
+    project = make_project(tmp_path, output, table_format, {**FILES, **WRONG}, **{"+materialized": "table"})
+    [(success, said)] = built_twice(
+        project, "over_connect", server.connect_url, [["run", "--select", "frame", "wrong"]]
+    )
+    assert not success
+    assert said.pop("model.consumer.frame") == "OK"
+    for name, (beginning, places) in PLACES.items():
+        message = said.pop(f"model.consumer.{name}")
+        lines = [line.strip() for line in message.splitlines()[1:]]
+        assert lines[0].startswith(beginning), message
+        assert lines[-len(places) :] == places, message
+        assert "JVM" not in message and "Plan" not in message
+    assert [name for name in said if name.startswith("model.")] == []
 
 
 def test_sql_runs_over_thrift_and_python_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:

@@ -94,10 +94,17 @@ def test_options_that_shape_the_rows(project: Project) -> None:
         ["(1, 'late', 'U', 2)", "(3, 'd', 'U', 4)"],
     ]
     track = [["(1, 'a', 1, 'U', 1)", "(1, 'a', 2, 'U', 2)", "(1, 'b', 3, 'U', 3)"], ["(1, 'b', 4, 'U', 4)"]]
+    heed = [["(1, 'a', 10, 'U', 1)", "(1, null, null, 'U', 2)"], ["(1, 'b', null, 'U', 3)"]]
     same_time = ["(1, 'a', 'U', 1)", "(1, 'b', 'U', 1)"]
     nested = "(1, array(1, null), named_struct('x', 1, 'y', 'é'), {}, cast('NaN' as double), 'U', {})"
     map_one, map_two = "map('a', 1, 'b', 2)", "map('b', 2, 'a', 1)"
     nested_columns = "id, list, rec, props, ratio, op, seq"
+    inside = "(1, array(1, {}), named_struct('x', array(1), 'y', {}), map('a', {}), 'U', {})"
+    null = "cast(null as int)"
+    insides = [
+        [inside.format(null, null, null, 1), inside.format(null, null, 7, 4)],
+        [inside.format(2, null, null, 2), inside.format(2, 5, null, 3), inside.format(null, null, 7, 5)],
+    ]
     named = {**SCD2, "start_at_column": "valid from", "end_at_column": "valid`to"}
     resolve = {**SCD2, "on_conflict": "resolve"}
     cols = {"columns_to_update": "cols"}
@@ -108,20 +115,26 @@ def test_options_that_shape_the_rows(project: Project) -> None:
         {
             "models/ignore1.sql": model("id, v, n, op, seq", ignore, ignore_null_updates=True, **FEED),
             "models/ignore2.sql": model("id, v, n, op, seq", ignore, ignore_null_updates_column_list=["V"], **SCD2),
+            "models/heed2.sql": model("id, v, n, op, seq", heed, ignore_null_updates_except_column_list=["v"], **SCD2),
             "models/sets2.sql": model("id, v, n, op, seq, cols", sets, **cols, **SCD2),
             "models/truncate1.sql": model("id, v, op, seq", truncate, apply_as_truncates="op = 'T'", **FEED),
             "models/track2.sql": model("id, v, n, op, seq", track, track_history_column_list=["v"], **SCD2),
+            "models/untrack2.sql": model("id, v, n, op, seq", track, track_history_except_column_list=["n"], **SCD2),
+            "models/resolve_both.sql": model("id, v, op, seq", [same_time], **resolve),
             "models/resolve_ab.sql": model("id, v, op, seq", [same_time[:1], same_time[1:]], **resolve),
             "models/resolve_ba.sql": model("id, v, op, seq", [same_time[1:], same_time[:1]], **resolve),
             "models/nested2.sql": model(
                 nested_columns, [[nested.format(map_one, 1), nested.format(map_two, 2)], [nested.format(map_two, 1)]], **SCD2
             ),
+            "models/inside2.sql": model("id, list, rec, props, op, seq", insides, **SCD2),
             "models/named2.sql": model("`i d`, `group`, `Ünï.x`, op, seq", [["(1, 'a', 'b', 'U', 1)"], ["(1, 'c', 'b', 'U', 2)"]],
                                        unique_key="i d", **named),
             "models/listed1.sql": model("id, v, n, op, seq", track, column_list=["id", "n"],
                                         **{k: v for k, v in FEED.items() if k != "except_column_list"}),
             "models/keys_only1.sql": model("id, op, seq", [["(1, 'U', 1)", "(2, 'U', 1)"], ["(1, 'D', 2)"]], **FEED),
             "models/grown1.sql": model("id, v, op, seq", [["(1, 'a', 'U', 1)"], grown], config=append, **FEED),
+            "models/synced1.sql": model("id, v, op, seq", [["(1, 'a', 'U', 1)"], grown],
+                                        config=append.replace("append_new", "sync_all"), **FEED),
             "models/shrunk1.sql": model("id, v, n, op, seq", [["(1, 'a', 3, 'U', 1)"], shrunk], **FEED),
             "models/py2.py": f"""
                 def model(dbt, spark):
@@ -153,11 +166,26 @@ def test_options_that_shape_the_rows(project: Project) -> None:
         (1, "a", 2, 1, 3),
         (1, "b", 4, 3, None),
     ]
-    assert rows("resolve_ab") == rows("resolve_ba")
+    assert project.rows("select * from {schema}.untrack2 order by __START_AT") == [
+        (1, "a", 2, 1, 3),
+        (1, "b", 4, 3, None),
+    ]
+    assert project.rows("select * from {schema}.heed2 order by __START_AT") == [
+        (1, "a", 10, 1, 2),
+        (1, None, 10, 2, 3),
+        (1, "b", 10, 3, None),
+    ]
+    assert rows("resolve_ab") == rows("resolve_ba") == rows("resolve_both")
     assert len(rows("resolve_ab")) == 1
     assert project.rows(
         "select id, list, rec.y, props['b'], isnan(ratio), __START_AT, __END_AT from {schema}.nested2"
     ) == [(1, [1, None], "é", 2, True, 1, None)]
+    assert project.rows("select list, rec.y, props['a'], __START_AT, __END_AT from {schema}.inside2 order by 4") == [
+        ([1, None], None, None, 1, 2),
+        ([1, 2], None, None, 2, 3),
+        ([1, 2], 5, None, 3, 4),
+        ([1, None], None, 7, 4, None),
+    ]
     assert project.rows("select * from {schema}.named2 order by 4") == [
         (1, "a", "b", 1, 2),
         (1, "c", "b", 2, None),
@@ -171,7 +199,7 @@ def test_options_that_shape_the_rows(project: Project) -> None:
     ]
     assert rows("listed1") == [(1, 4)]
     assert rows("keys_only1") == [(2,)]
-    assert rows("grown1") == [(1, "a", None), (2, "b", 5)]
+    assert rows("grown1") == rows("synced1") == [(1, "a", None), (2, "b", 5)]
     assert project.columns("grown1") == [("id", "int"), ("v", "string"), ("extra", "int")]
     assert rows("shrunk1") == [(1, "b", None)]
     assert project.columns("shrunk1") == [("id", "int"), ("v", "string"), ("n", "int")]
@@ -227,6 +255,12 @@ def test_options_that_meet_each_other(project: Project) -> None:
             ),
             "models/drifting1.sql": model("id, price, op, seq", drifting, **FEED),
             "models/respelled2.sql": model("", respelled, **SCD2, start_at_column="valid from"),
+            **{
+                f"models/respelled_{rule.split('_')[0]}1.sql": model(
+                    "", respelled, config=f"on_schema_change='{rule}',", **FEED
+                )
+                for rule in ("append_new_columns", "fail")
+            },
             "models/together1.sql": model(
                 "id, v, n, op, seq, cols", together, ignore_null_updates_column_list=["v"], **cols
             ),
@@ -253,6 +287,9 @@ def test_options_that_meet_each_other(project: Project) -> None:
     assert project.rows("select * from {schema}.odd_images1") == [(1, "a", 7)]
     assert project.rows("select * from {schema}.drifting1 order by 1") == [(1, Decimal("1.5")), (2, Decimal("2.5"))]
     assert project.rows("select Id, V, `valid from` from {schema}.respelled2 order by 3") == [(1, "a", 1), (1, "b", 2)]
+    for rule in ("append", "fail"):
+        assert project.rows(f"select * from {{schema}}.respelled_{rule}1") == [(1, "b")]
+        assert project.columns(f"respelled_{rule}1") == [("Id", "int"), ("V", "string")]
     assert project.rows("select * from {schema}.together1 order by 1") == [(1, "b", None), (3, None, 3)]
     assert project.rows("select * from {schema}.image2 order by 1") == [
         (1, "a", 2, "y", 1, None),

@@ -1,22 +1,52 @@
 {#- Images of rows, and how two of them are told apart. -#}
 
-{%- macro _image(table, available=none, alias=none) -%}
-    {#- A struct of the table's columns. `available`: types by name of what the source has, where it may be of an older
-        schema; what it lacks is null. Spark's texts of long structs and of names in structs are not for casting: no cast
-        where the types agree, and a null of such a type comes from the table. -#}
+{%- macro _image(table, available=none, source=none, alias=none) -%}
+    {#- A struct of the table's columns. `available`: types by name of what `source` has, where that may be of an older
+        schema; `alias`: what stands before the names. -#}
     {%- set fields = [] -%}
     {%- for column in table.columns -%}
         {%- set name = dbt_cdc._quote(column.name) -%}
         {%- set value = (alias ~ '.' if alias else '') ~ name -%}
-        {%- set type = column.dtype if available is none else available.get(column.name | lower) -%}
-        {%- if type is none and 'struct<' in column.dtype -%}
-            {%- set value = '(select ' ~ name ~ ' from ' ~ table.relation ~ ' where false)' -%}
-        {%- elif type != column.dtype -%}
-            {%- set value = 'cast(' ~ (value if type is not none else 'null') ~ ' as ' ~ column.dtype ~ ')' -%}
+        {%- if available is not none -%}
+            {%- set type = available.get(column.name | lower) -%}
+            {%- set value = dbt_cdc._as_it_is_now(table, source, name, value, type, column.dtype) -%}
         {%- endif -%}
         {%- do fields.append(value ~ ' as ' ~ name) -%}
     {%- endfor -%}
     {%- do return('struct(' ~ fields | join(', ') ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _as_it_is_now(table, source, path, value, old, new) -%}
+    {#- SQL for a column, or a field of one, that `source` has in the type `old` (none: not at all), in the type that the
+        table has it now: structs field by field. Spark's texts of long structs and of names in structs are not for casting:
+        no cast where the types agree, and a null of such a type comes from the table. -#}
+    {%- if old == new or (old == 'unknown' and 'more fields' in new) -%}{%- do return(value) -%}{%- endif -%}
+    {%- if old is none -%}
+        {%- do return('(select ' ~ path ~ ' from ' ~ table.relation ~ ' where false)' if 'struct<' in new
+                      else 'cast(null as ' ~ new ~ ')') -%}
+    {%- endif -%}
+    {%- if old.startswith('struct<') and new.startswith('struct<') -%}
+        {%- set types, fields = dbt_cdc._types_of(source, path ~ '.*'), [] -%}
+        {%- for field in run_query('describe query select ' ~ path ~ '.* from ' ~ table.relation).rows -%}
+            {%- set name = dbt_cdc._quote(field[0]) -%}
+            {%- do fields.append(dbt_cdc._as_it_is_now(
+                table, source, path ~ '.' ~ name, value ~ '.' ~ name, types.get(field[0] | lower), field[1]) ~ ' as ' ~ name) -%}
+        {%- endfor -%}
+        {%- do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') -%}
+    {%- endif -%}
+    {%- if old != 'unknown' and dbt_cdc._shape_of_type(old) != dbt_cdc._shape_of_type(new) -%}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": column " ~ path ~ " is of type " ~ old ~ " in a version of"
+            ~ " the range, expected one that can be cast to " ~ new ~ ", the type that it has now; ask for a range that begins"
+            ~ " after the change of type"]) -%}
+    {%- endif -%}
+    {%- do return('cast(' ~ value ~ ' as ' ~ new ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _shape_of_type(type) -%}
+    {#- How a type is nested: Spark casts between types of one shape only. -#}
+    {%- do return(modules.re.sub('[^<>,]', '', modules.re.sub('[(].*?[)]', '', type))) -%}
 {%- endmacro -%}
 
 
@@ -34,13 +64,13 @@
             {%- do fields.append('array_sort(map_entries(' ~ value ~ '))' if flat else dbt_cdc._as_json(value)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do return(image if plain.all else 'struct(' ~ fields | join(', ') ~ ')') -%}
+    {%- do return(image if plain.all else 'if(' ~ image ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') -%}
 {%- endmacro -%}
 
 
 {%- macro _as_json(value) -%}
-    {#- Text that tells NULL from absent and keeps microseconds, the same in every session's time zone. -#}
-    {%- do return("to_json(struct(" ~ value ~ "), map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', "
+    {#- Text that tells NULL from absent and keeps microseconds. -#}
+    {%- do return("to_json(struct(" ~ value ~ "), map('ignoreNullFields', 'false', 'timestampFormat', "
                   ~ "'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))") -%}
 {%- endmacro -%}
 
@@ -74,7 +104,7 @@
         {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
         {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, version) -%}
         {%- do queries.append(
-            'select ' ~ dbt_cdc._image(table, types) ~ ' as image, ' ~ is_after
+            'select ' ~ dbt_cdc._image(table, types, source) ~ ' as image, ' ~ is_after
             ~ ' as is_after, ' ~ 'cast(' ~ position ~ ' as bigint) as position, ' ~ dbt_cdc._literal(commit.version)
             ~ ' as version, timestamp_micros(' ~ commit.micros ~ ') as ts from ' ~ source) -%}
     {%- endfor -%}

@@ -16,7 +16,7 @@
     {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled) ~ ', ' ~ versions ~ ')' -%}
     {%- set available = dbt_cdc._types_of(feed) if end + 1 < commits | length else none -%}
     select
-        {{ dbt_cdc._image(table, available) }} as image,
+        {{ dbt_cdc._image(table, available, feed) }} as image,
         _change_type in ('insert', 'update_postimage') as is_after,
         _commit_version as position,
         cast(_commit_version as string) as version,

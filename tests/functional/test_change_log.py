@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
-from tests.support.changes import Changes
+from tests.support.changes import LOG_HOOKS, Changes
 from tests.support.project import Project
 
 MODES = ("key_op", "data_before", "data_before_after")
-MODEL = """
-    {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',
-               meta={{'dbt_cdc': {{'change_log': '{mode}'}}}},
-               pre_hook="{{{{ dbt_cdc._open_change_log(this, restart=flags.FULL_REFRESH) }}}}",
-               post_hook="{{{{ dbt_cdc._keep_change_log(this, restart=flags.FULL_REFRESH) }}}}") }}}}
-    select id, v, m from {{{{ source('given', 'feed') }}}}
-"""
+MODEL = (
+    "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id'," + LOG_HOOKS + ") }}"
+    "select id, v, m from {{ source('given', 'feed') }}"
+)
 SOURCES = "sources: [{name: given, schema: '%s', tables: [{name: feed}]}]\n"
 
 
@@ -22,7 +21,7 @@ SOURCES = "sources: [{name: given, schema: '%s', tables: [{name: feed}]}]\n"
 def changes(project: Project) -> Changes:
     changes = Changes(project)
     changes.create("feed", "id int, v string, m map<string, int>")
-    project.write({f"models/{mode}.sql": MODEL.format(mode=mode) for mode in MODES})
+    project.write({f"models/{mode}.sql": MODEL.replace("MODE", repr(mode)) for mode in MODES})
     project.write({"models/sources.yml": SOURCES % project.schema})
     return changes
 
@@ -72,11 +71,14 @@ def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) ->
         assert changes.answer(f"{mode}_all", mode) == [*first, ("d", a, None), ("u", c, d), *last]
         assert changes.answer(f"{mode}_net", mode) == [("i", None, a), ("i", None, c)]
         assert changes.answer(f"{mode}_some", mode) == last
+        moments = dict(changes.commits(mode))
+        for answer in (f"{mode}_all", f"{mode}_net"):
+            assert all(row["ts"] == moments[row["version"]] for row in changes.rows(answer, mode))
 
 
 def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not_be(changes: Changes) -> None:
     project, versioned = changes.project, ("run", "--vars", "{mode: data_before}")
-    moved = MODEL.replace("'{mode}'", "var('mode')").format()
+    moved = MODEL.replace("MODE", "var('mode')")
     project.write({"models/moved.sql": moved, "models/taken.sql": moved})
     project.write({"models/keyless.sql": moved.replace("unique_key='id',", "")})
     project.sql("create table {schema}.taken__changes (id int) using " + changes.format)
@@ -123,6 +125,48 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     assert "key_op_all" not in project.tables()
     assert project.rows("select op, key.id from {schema}.moved__changes") == []
     assert [name for name, _ in project.columns("moved__changes")] == ["op", "ts", "version", "key"]
+
+
+def test_columns_that_come_and_go_are_logged_alike_in_every_mode(changes: Changes) -> None:
+    project, run = changes.project, ("run", "--select", *MODES)
+    itself = "{% if is_incremental() %}select * from {{ this }} where false{% else %}select id, v, m"
+    for mode in MODES:
+        model = MODEL.replace("MODE", repr(mode)).replace("select id, v, m", itself) + "{% endif %}"
+        project.write({f"models/{mode}.sql": model})
+    mapping = {"+tblproperties": {"delta.columnMapping.mode": "name"}}
+    project.configure(models={"consumer": mapping if changes.format == "delta" else {}})
+    give(changes, "(1, 'a', null)", "(2, 'b', null)")
+    project.dbt(*run)
+    if changes.format == "delta":
+        write_to_all(changes, "alter table {t} set tblproperties ('delta.feature.timestampNtz' = 'supported')")
+    write_to_all(
+        changes,
+        "alter table {t} add columns (`a b` int, at timestamp_ntz, s struct<x: int>)",
+        "update {t} set `a b` = 1, at = timestamp_ntz '2024-01-01 00:00:00', s = named_struct('x', 1) where id = 1",
+        "update {t} set v = 'c' where id = 2",
+    )
+    project.dbt(*run)
+    write_to_all(changes, "alter table {t} drop column v", "update {t} set `a b` = 2 where id = 2")
+    project.dbt(*run)
+    write_to_all(changes, "alter table {t} add columns (s.y int)", "update {t} set s.y = 3 where id = 1")
+    message = project.error(*run)
+    for mode in MODES[1:]:
+        assert f"{mode}__changes keeps column 's' of {project.schema}.{mode} as struct<x:int>" in message
+        assert f", got struct<x:int,y:int>; drop {project.schema}.{mode}__changes to begin a new log" in message
+
+    changes.ask(**{f"{mode}_all": f"ref('{mode}')" for mode in MODES})
+    project.dbt("run", "--select", *[f"{mode}_all" for mode in MODES])
+    at = datetime.datetime(2024, 1, 1)
+    one, two = (1, None, None, None, None), (2, None, None, None, None)
+    filled, later = (1, None, 1, at, {"x": 1, "y": None}), (1, None, 1, at, {"x": 1, "y": 3})
+    for mode in MODES:
+        assert changes.answer(f"{mode}_all", mode) == [
+            ("i", None, one),
+            ("i", None, two),
+            ("u", one, filled),
+            ("u", two, (2, None, 2, None, None)),
+            ("u", filled, later),
+        ]
 
 
 def forget_old_versions(changes: Changes, *tables: str) -> None:

@@ -60,6 +60,13 @@ LATEST_STATE = [
 ]
 NET = [("i", None, (1, "d")), ("i", None, (3, "f")), ("i", None, (4, "g")), ("i", None, (5, "y"))]
 
+#: Hooks that keep a log of a model of dbt's own: tests write such a table by hand.
+LOG_HOOKS = """
+    pre_hook="{% if execute %}{% do model.config.meta.update({'dbt_cdc': {'change_log': MODE}}) %}{% endif %}
+              {{ dbt_cdc._open_change_log(this, restart=flags.FULL_REFRESH) or '' }}",
+    post_hook="{{ dbt_cdc._keep_change_log(this, restart=flags.FULL_REFRESH) or '' }}"
+"""
+
 
 class Changes:
     """Writes tables of the format under test, and asks for their changes through models."""

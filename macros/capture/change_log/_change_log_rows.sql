@@ -45,16 +45,38 @@ from row_changes
 {%- macro _grow_log_images(table, log, names) -%}
     {#- Adds the table's new columns to the log's images; gives the names of all their fields, or none without images. -#}
     {%- if not names -%}{%- do return(none) -%}{%- endif -%}
-    {%- set fields = run_query('select ' ~ names[0] ~ '.* from ' ~ log.relation ~ ' limit 0').column_names | list -%}
-    {%- set known, added = fields | map('lower') | list, [] -%}
-    {%- for column in table.columns if column.name | lower not in known -%}
-        {%- do fields.append(column.name) -%}
+    {%- set fields, kept, new, faults = [], {}, [], [] -%}
+    {%- for row in run_query('describe query select before.* from ' ~ log.relation).rows -%}
+        {%- do fields.append(row[0]) -%}
+        {%- do kept.update({row[0] | lower: row[1]}) -%}
+    {%- endfor -%}
+    {%- set own = dbt_cdc._types_of(table.relation) -%}
+    {%- for column in table.columns -%}
+        {%- set type = kept.get(column.name | lower) -%}
+        {%- if type is none -%}
+            {%- do new.append(column) -%}
+            {%- do fields.append(column.name) -%}
+        {%- elif type != own[column.name | lower] -%}
+            {%- do faults.append(log.relation ~ " keeps column '" ~ column.name ~ "' of " ~ table.source ~ " as " ~ type
+                ~ ", got " ~ own[column.name | lower] ~ "; drop " ~ log.relation ~ " to begin a new log") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
+    {%- if new -%}{%- do dbt_cdc._add_log_images(table.format, log.relation, names, new) -%}{%- endif -%}
+    {%- do return(fields) -%}
+{%- endmacro -%}
+
+
+{%- macro _add_log_images(format, log, names, columns) -%}
+    {%- set added = [] -%}
+    {%- do dbt_cdc._allow_names(log, format, columns | map(attribute='name') | list) -%}
+    {%- for column in columns -%}
+        {%- for statement in dbt_cdc._for_format('allow_type', format)(log, column.dtype) -%}
+            {%- do run_query(statement) -%}
+        {%- endfor -%}
         {%- for name in names -%}
             {%- do added.append(name ~ '.' ~ dbt_cdc._quote(column.name) ~ ' ' ~ column.dtype) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- if added -%}
-        {%- do run_query('alter table ' ~ log.relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
-    {%- endif -%}
-    {%- do return(fields) -%}
+    {%- do run_query('alter table ' ~ log ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
 {%- endmacro -%}

@@ -44,7 +44,8 @@
             before,
             after
         from {{ 'completed' if log.mode == 'data_before' else 'logged' }}
-        where ts <= timestamp_micros({{ commits[scope.end].micros }})
+        {#- a change of nothing but columns that the table has no more is none #}
+        where ts <= timestamp_micros({{ commits[scope.end].micros }}) and {{ dbt_cdc._differ(table) }}
         {%- if tail < scope.end %}
         union all
         select position + 1000000000000000000, op, ts, version, before, after from since_logged
@@ -63,7 +64,7 @@
         {%- do conditions.append('logged.key.' ~ column ~ ' <=> held.image.' ~ column) -%}
     {%- endfor -%}
     held as (
-        select {{ dbt_cdc._image(table, dbt_cdc._types_of(source)) }} as image
+        select {{ dbt_cdc._image(table, dbt_cdc._types_of(source), source) }} as image
         from {{ source }}
     ),
 
@@ -110,6 +111,12 @@
     {%- if from is not none and from <= begin + 1 -%}
         {%- do return(dbt_cdc._for_format('changes', table.format)(table, begin, end)) -%}
     {%- endif -%}
+    {%- if begin < table.timeline.images_from -%}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ " since " ~ dbt_cdc._commit_name(table, begin) ~ ", where its"
+            ~ " log ends, can't be told: the oldest version that can still be read is "
+            ~ dbt_cdc._commit_name(table, table.timeline.images_from) ~ "; drop the log (`<model>__changes`) to begin a"
+            ~ " new one, and keep versions for longer than the time between two runs"]) -%}
+    {%- endif -%}
     {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
 {%- endmacro -%}
 
@@ -131,10 +138,10 @@
 
 {%- macro _log_struct(table, image, name=none) -%}
     {#- An image as logged, in the order and with the columns of the table; `name`: as a column of that name. -#}
-    {%- set types = dbt_cdc._types_of(table.log.relation, 'before.*') -%}
-    {%- if types.keys() | list == table.columns | map(attribute='name') | map('lower') | list -%}
-        {%- do return(image) -%}
-    {%- endif -%}
-    {%- do return('if(' ~ image ~ ' is null, null, ' ~ dbt_cdc._image(table, types, image) ~ ')'
+    {%- set logged = '(select before.* from ' ~ table.log.relation ~ ')' -%}
+    {%- set types, own = dbt_cdc._types_of(logged), {} -%}
+    {%- for column in table.columns -%}{%- do own.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
+    {%- if types.items() | list == own.items() | list -%}{%- do return(image) -%}{%- endif -%}
+    {%- do return('if(' ~ image ~ ' is null, null, ' ~ dbt_cdc._image(table, types, logged, image) ~ ')'
                   ~ (' as ' ~ name if name else '')) -%}
 {%- endmacro -%}

@@ -15,8 +15,9 @@
     {%- set no_source, no_record = 'source_data.' ~ keys[0] ~ ' is null', 'snapshotted_data.' ~ keys[0] ~ ' is null' -%}
     {%- set new_record = strategy.hard_deletes == 'new_record' -%}
     {%- set is_deleted = "snapshotted_data." ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " = 'True'" -%}
-    {#- an empty source under `--empty` says nothing about what was deleted -#}
-    {%- set sees_deletes = strategy.hard_deletes in ('invalidate', 'new_record') and not flags.EMPTY -%}
+    {#- the source under `--empty` or `--sample` says nothing about what was deleted -#}
+    {%- set whole = not flags.EMPTY and invocation_args_dict.get('sample') is none -%}
+    {%- set sees_deletes = strategy.hard_deletes in ('invalidate', 'new_record') and whole -%}
     with source_rows as (
         {{ source_sql }}
     ),

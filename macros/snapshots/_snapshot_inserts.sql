@@ -23,15 +23,15 @@
 
 {%- macro _snapshot_starts(shape, changes, returning=none) -%}
     {#- The changes with the time at which each new record starts. It is the strategy's updated_at, unless that lies
-        before the end of what is known of the key (a deleted row that returns with its old updated_at, a change without
-        a newer one): then the snapshot's own time, so that versions never overlap. Such a record needs a dbt_scd_id of
-        its own too, as dbt's is made of key and updated_at. -#}
-    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, cast(dbt_cdc_now as {{ shape.time_type }}), dbt_cdc_updated_at)
+        within what is known of the key (a deleted row that returns with its old updated_at, a change without a newer
+        one) or is NULL: then the snapshot's own time, so that versions never overlap and always end. Such a record needs
+        a dbt_scd_id of its own too, as dbt's is made of key and updated_at. -#}
+    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, {{ dbt_cdc._run_time(shape.time_type) }}, dbt_cdc_updated_at)
             as dbt_cdc_start
     from (
         select changes.*,
-            coalesce(dbt_cdc_kind <> 'delete' and (dbt_cdc_updated_at <= dbt_cdc_valid_from
-                {{- ' or dbt_cdc_updated_at < dbt_cdc_last_end' if returning }}), false) as dbt_cdc_is_late
+            coalesce(dbt_cdc_kind <> 'delete' and (dbt_cdc_updated_at is null or dbt_cdc_updated_at <= dbt_cdc_valid_from
+                {{- ' or dbt_cdc_updated_at <= dbt_cdc_last_end' if returning }}), false) as dbt_cdc_is_late
         from {{ changes }} as changes
         {%- if returning %}
         left join {{ returning }} as returning
@@ -41,6 +41,14 @@
             {%- endfor %}
         {%- endif %}
     ) as known
+{%- endmacro -%}
+
+
+{%- macro _run_time(type) -%}
+    {#- The snapshot's own time in the type of dbt_valid_from: in UTC, whatever the session's zone, where that has no zone. -#}
+    {%- set has_no_zone = type in ['timestamp_ntz', 'date', 'string'] -%}
+    {%- set time = dbt_cdc._effective('dbt_cdc_now', 'timestamp_ntz') if has_no_zone else 'dbt_cdc_now' -%}
+    {%- do return('cast(' ~ time ~ ' as ' ~ type ~ ')') -%}
 {%- endmacro -%}
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
+from itertools import pairwise
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.support.project import Project
-from tests.support.snapshots import SOURCES, snapshot, supply
+from tests.support.snapshots import HIGH, SOURCES, run_id, snapshot, supply
 
 ON = {"dbt_cdc": {"operational_metadata": True}}
 TIMESTAMP = {"strategy": "timestamp", "updated_at": "updated_at", "meta": ON}
@@ -26,6 +29,8 @@ HIGH_VALID_TO = {"dbt_valid_to_current": "to_timestamp('9999-01-01')"}
 
 SNAPSHOTS: dict[str, dict[str, Any]] = {
     "ts_ignore": {**TIMESTAMP, "unique_key": "a * 10 + b"},
+    "ts_renamed": {**TIMESTAMP, "unique_key": "a * 10 + b", **RENAMED},
+    "ts_high": {**TIMESTAMP, "unique_key": "a * 10 + b", **HIGH_VALID_TO},
     "ts_invalidate": {**TIMESTAMP, **COMPOSITE, "hard_deletes": "invalidate"},
     "ts_new_record": {**TIMESTAMP, **COMPOSITE, "hard_deletes": "new_record"},
     "ts_all_at_once": {**TIMESTAMP, **COMPOSITE, **RENAMED, **HIGH_VALID_TO, "hard_deletes": "new_record"},
@@ -115,10 +120,12 @@ def write_project(project: Project) -> None:
 
 def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project: Project) -> None:
     write_project(project)
-    runs = {}
+    runs, times = {}, {}
     for day, rows in enumerate(DAYS, 1):
         supply(project, rows, COLUMNS)
+        began = datetime.now()
         runs[snapshot(project)] = day
+        times[day] = (began, datetime.now())
     project.dbt("test")
 
     for name, config in SNAPSHOTS.items():
@@ -134,6 +141,7 @@ def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project:
         rows = project.rows(f"select a, b, name, insert_process_id, update_process_id from {{schema}}.{name}")
         by_run = [(a, b, n, runs[wrote], runs.get(closed)) for a, b, n, wrote, closed in rows]
         assert sorted(by_run, key=repr) == expected, name
+        check_times(project, name, {run: times[day] for run, day in runs.items()})
     assert project.tables() == {"things", *SNAPSHOTS}
 
     deleted = "select name, is_deleted from {schema}.ts_all_at_once where a = 2 order by insert_timestamp"
@@ -142,6 +150,78 @@ def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project:
         "a", "b", "name", "updated_at",
         "dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted",
     ]  # fmt: skip
+
+
+def check_times(project: Project, name: str, times: dict[str, tuple[datetime, datetime]]) -> None:
+    """The effective columns say what dbt's own say, the other two when the runs were."""
+    renamed = SNAPSHOTS[name].get("snapshot_meta_column_names", {})
+    valid_from, valid_to = renamed.get("dbt_valid_from", "dbt_valid_from"), renamed.get("dbt_valid_to", "dbt_valid_to")
+    columns = f"effective_start_timestamp, {valid_from}, effective_end_timestamp, {valid_to}"
+    by_run = "insert_process_id, insert_timestamp, update_process_id, update_timestamp"
+    for row in project.rows(f"select {columns}, {by_run} from {{schema}}.{name}"):
+        start, by_dbt, end, end_by_dbt, wrote, inserted, closed, updated = row
+        assert start == by_dbt, (name, row)
+        assert times[wrote][0] <= inserted <= times[wrote][1], (name, row)
+        if closed is None:
+            assert (end, updated) == (HIGH, None), (name, row)
+            assert end_by_dbt == (datetime(9999, 1, 1) if "dbt_valid_to_current" in SNAPSHOTS[name] else None), row
+        else:
+            assert end == end_by_dbt, (name, row)
+            assert times[closed][0] <= updated <= times[closed][1], (name, row)
+
+
+#: Changes whose updated_at is NULL, and days for times: what was, and must be, cut at the times of the runs.
+CUT = """
+snapshots:
+  - name: by_check
+    relation: source('raw', 'things')
+    config: {unique_key: id, strategy: check, check_cols: [status], updated_at: at, hard_deletes: invalidate}
+  - name: by_time
+    relation: source('raw', 'things')
+    config: {unique_key: id, strategy: timestamp, updated_at: at, hard_deletes: new_record}
+  - name: by_day
+    relation: source('raw', 'things')
+    config: {unique_key: id, strategy: timestamp, updated_at: day, hard_deletes: invalidate}
+"""
+
+
+@pytest.mark.one_format
+def test_a_missing_or_coarse_updated_at_leaves_one_open_record_and_no_overlap(project: Project) -> None:
+    # `--sample` takes rows of a window of this time
+    project.write({"models/sources.yml": SOURCES.replace("name: things", "name: things, config: {event_time: at}")})
+    project.write({"snapshots/s.yml": CUT})
+    project.configure(snapshots={"+meta": ON})
+    today = f"date'{datetime.now(timezone.utc).date()}'"
+    first, null = f"timestamp '2024-01-01', {today}", "cast(null as timestamp)"
+    days = [
+        f"(1, 'a', {first}), (2, 'a', {first})",
+        f"(1, 'b', {null}, {today})",
+        f"(1, 'b', {null}, {today}), (2, 'a', {null}, {today})",
+        f"(1, 'b', {null}, {today}), (2, 'c', timestamp '2100-01-01', {today})",
+    ]
+    runs = {}
+    for day, rows in enumerate(days, 1):
+        supply(project, rows, "id, status, at, day")
+        runs[snapshot(project)] = day
+    # a sample lacks rows: nothing is closed
+    project.dbt("build", "--select", "resource_type:snapshot", "--sample", "{start: '2099-12-31', end: '2100-01-02'}")
+    runs[run_id(project)] = 5
+
+    # id, status, run that wrote, run that closed
+    for name, expected in {
+        "by_check": [(1, "a", 1, 2), (1, "b", 2, None), (2, "a", 1, 2), (2, "a", 3, 4), (2, "c", 4, None)],
+        "by_time": [(1, "a", 1, None), (2, "a", 1, 2), (2, "a", 2, 3), (2, "a", 3, 4), (2, "c", 4, None)],
+        "by_day": [(1, "a", 1, None), (2, "a", 1, 2), (2, "a", 3, None)],
+    }.items():
+        rows = project.rows(f"select id, status, insert_process_id, update_process_id from {{schema}}.{name}")
+        by_run = [(key, status, runs[wrote], runs.get(closed)) for key, status, wrote, closed in rows]
+        assert sorted(by_run, key=repr) == sorted(expected, key=repr), name
+        ids = project.rows(f"select count(distinct dbt_scd_id) from {{schema}}.{name}")
+        assert ids == [(len(expected),)], name
+        times = f"select id, dbt_valid_from, dbt_valid_to from {{schema}}.{name} order by 1, 2, 3 nulls last"
+        versions = project.rows(times)
+        for (key, _, end), (next_key, start, _) in pairwise(versions):
+            assert key != next_key or end <= start, (name, versions)
 
 
 #: A second table of one name, in a schema of its own, which gets a column with an odd name later.
@@ -173,7 +253,7 @@ def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project
     project.configure(
         snapshots={"+meta": {"dbt_cdc": {"operational_metadata": True}}},
         vars={
-            "operational_metadata_columns": {"insert_process_id": "Job"},
+            "operational_metadata_columns": {"insert_process_id": "Job", "update_process_id": "closed by"},
             "dbt_cdc": {"default_high_dttm": "9999-12-31"},
         },
     )
@@ -190,7 +270,7 @@ def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project
     third = snapshot(project)
 
     assert project.rows(
-        "select `order id`, `select`, `Straße.ä`, later, dbt_is_deleted, Job, update_process_id from {schema}.odd "
+        "select `order id`, `select`, `Straße.ä`, later, dbt_is_deleted, Job, `closed by` from {schema}.odd "
         "order by `order id`, insert_timestamp"
     ) == [
         ("o'1", 1, "x", None, "False", first, second),

@@ -84,3 +84,20 @@ def test_hooks_lineage_unit_tests_and_state_selection_stay_as_they_are(project: 
     project.sql(f"update {{schema}}.customers_raw set {change} where customer = 1")
     project.dbt("run", "--select", "totals", "--vars", "{run: 3}")
     assert project.rows("select * from {schema}.totals order by customer") == [(1, "Anne", 10, 3), (2, "Bo", 25, 2)]
+
+    # a Python model may call it by another name
+    project.sql("drop table {schema}.cdc_metadata")
+    project.write(
+        {
+            "models/renamed.py": """
+                from dbt_cdc import ref_changes as changed
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    dbt.ref("orders")
+                    return changed(dbt, spark, "orders")
+            """,
+        }
+    )
+    project.dbt("run", "--select", "renamed")
+    assert project.rows("select watermark is not null, sequence from {schema}.cdc_metadata") == [(True, 1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -15,6 +16,8 @@ def to_spark(frame: Any, spark: Any) -> Any:
     if _is_frame_of(frame, "pyspark.sql"):
         return frame
     if _is_frame_of(frame, "pyspark.pandas"):
+        # a table has no index, and the model's author can't say so here
+        warnings.filterwarnings("ignore", message="If `index_col` is not specified for `to_spark`")
         return frame.to_spark()
     if _is_frame_of(frame, "pandas"):
         return _from_pandas(frame, spark)
@@ -36,32 +39,47 @@ def _from_pandas(frame: Any, spark: Any) -> Any:
 
     Missing values become NULL, whatever pandas keeps them as; the index is dropped.
     """
-    import pyspark
-
-    if int(pyspark.__version__.split(".")[0]) < 4:  # takes no Arrow tables
-        return spark.createDataFrame(frame)
     try:
         import pyarrow
     except ImportError as error:
         raise DbtRuntimeError(
             "dbt_cdc: a model that returns a pandas DataFrame needs pyarrow:\n  pip install pyarrow"
         ) from error
+    import pyspark
+
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
-    table = table.cast(pyarrow.schema([_with_sign(field, pyarrow) for field in table.schema]))
-    if table.num_rows:
-        return spark.createDataFrame(table)
+    table = table.cast(pyarrow.schema([_as_spark_has_it(field, pyarrow) for field in table.schema]))
+    takes_arrow = int(pyspark.__version__.split(".")[0]) >= 4
+    # Over Connect, an empty table needs its schema said.
+    return spark.createDataFrame(table) if takes_arrow and table.num_rows else _by_rows(table, spark)
+
+
+def _by_rows(table: Any, spark: Any) -> Any:
+    """An Arrow table as Python rows and a schema; timestamps without a zone are in the session's."""
+    from pyarrow import compute, timestamp, types
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    # Over Connect, an empty table needs its schema said.
-    return spark.createDataFrame([], from_arrow_schema(table.schema))
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    columns = []
+    for column in table.columns:
+        if types.is_timestamp(column.type):
+            column = column.cast(timestamp("us", column.type.tz), safe=False)
+            if column.type.tz is None:
+                column = compute.assume_timezone(column, zone, ambiguous="earliest", nonexistent="earliest")
+        columns.append(column.to_pylist())
+    return spark.createDataFrame(list(zip(*columns, strict=True)), from_arrow_schema(table.schema))
 
 
-def _with_sign(field: Any, pyarrow: Any) -> Any:
-    """Spark has no unsigned integers: the next wider type with a sign holds their values."""
-    wider = {
+def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
+    """Spark has no unsigned integers: the next wider type with a sign holds their values.
+
+    Nor do tables have columns without a type, such as pandas 2 makes of a text column without rows.
+    """
+    replaced = {
+        pyarrow.null(): pyarrow.string(),
         pyarrow.uint8(): pyarrow.int16(),
         pyarrow.uint16(): pyarrow.int32(),
         pyarrow.uint32(): pyarrow.int64(),
         pyarrow.uint64(): pyarrow.decimal128(20, 0),
     }
-    return field.with_type(wider.get(field.type, field.type))
+    return field.with_type(replaced.get(field.type, field.type))

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import textwrap
 from decimal import Decimal
+from typing import Any
 
+import pyarrow
+import pytest
+from pyspark.sql import SparkSession
+
+from dbt_cdc import _frames
 from tests.support.project import Project
 
 SCHEMA_YML = """
@@ -123,6 +130,23 @@ PANDAS_MODEL = """
 """
 
 
+PANDAS_ON_SPARK_MODEL = """
+    import os
+
+    os.environ["PYARROW_IGNORE_TIMEZONE"] = "1"  # pyspark asks for it before its import
+
+
+    def model(dbt, spark):
+        import pyspark.pandas
+
+        frame = dbt.ref("frame").pandas_api()[["text", "whole"]]
+        assert isinstance(frame, pyspark.pandas.DataFrame)
+        frame["twice"] = frame["whole"] * 2
+        return frame[frame["whole"] == 1]
+"""
+
+
+@pytest.mark.filterwarnings("default")  # pandas-on-Spark gives its advice by warnings
 def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Project) -> None:
     project.configure(models={"+materialized": "table"})
     project.write(
@@ -135,6 +159,7 @@ def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Proj
                 def model(dbt, spark):
                     return pandas.DataFrame({"id": [1], "name": ["x"]}).head(0)
             """,
+            "models/on_spark.py": PANDAS_ON_SPARK_MODEL,
         }
     )
     project.dbt("run")
@@ -151,6 +176,34 @@ def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Proj
     ]
     assert project.columns("no_rows") == [("id", "bigint"), ("name", "string")]
     assert project.rows("select * from {schema}.no_rows") == []
+    assert project.columns("on_spark") == [("text", "string"), ("whole", "bigint"), ("twice", "bigint")]
+    assert project.rows("select * from {schema}.on_spark") == [("x", 1, 2)]
+
+
+@pytest.mark.one_format
+def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(spark: SparkSession) -> None:
+    """As pyspark 3.5 has it. Both ways read a moment without a zone in the session's zone."""
+    models: dict[str, Any] = {}
+    exec(textwrap.dedent(PANDAS_MODEL), models)
+    frame = models["model"](None, spark)
+    zone = str(spark.conf.get("spark.sql.session.timeZone"))
+    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        by_arrow = _frames.to_spark(frame, spark)
+        by_rows = _frames._by_rows(
+            pyarrow.Table.from_pandas(frame.drop(columns="unsigned"), preserve_index=False), spark
+        )
+        moment = dt.datetime(2024, 1, 31, 1, 0, 0, 123456)
+        zoned = dt.datetime(2024, 1, 31, 1)
+        first = ("x", 1, 1.5, True, dt.date(2024, 1, 31), moment, zoned, Decimal("1.10"), "x", ["a", "b"])
+        assert [tuple(row) for row in by_rows.collect()] == [first, (None,) * 10]
+        assert by_rows.schema.simpleString() == (
+            "struct<text:string,whole:bigint,number:double,yes:boolean,day:date,moment:timestamp,zoned:timestamp,"
+            "price:decimal(3,2),kind:string,tags:array<string>>"
+        )
+        assert [tuple(row) for row in by_arrow.collect()] == [(*first, 255), (None,) * 10 + (0,)]
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", zone)
 
 
 def test_two_models_of_one_name_run_at_the_same_time(project: Project) -> None:

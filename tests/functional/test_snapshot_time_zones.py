@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 
 import duckdb
 import pyarrow as pa
-import pytest
 import yaml
 
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 
 ZONES = ["Pacific/Kiritimati", "Australia/Melbourne", "UTC", "Etc/GMT+12"]
+EPOCH = datetime(1970, 1, 1)
 FOUND = "effective_end_timestamp = timestamp_ntz '9999-12-31 23:59:59.999999'"
+#: The last keeps its effective columns as instants, with a high date that can be shown in every zone.
 CONFIG = """
 snapshots:
   - name: instants
@@ -22,6 +23,7 @@ snapshots:
       unique_key: id
       strategy: timestamp
       updated_at: at
+      hard_deletes: invalidate
       meta: {dbt_cdc: {operational_metadata: true}}
   - name: wall_clocks
     relation: source('raw', 'things')
@@ -29,8 +31,27 @@ snapshots:
       unique_key: id
       strategy: timestamp
       updated_at: local_at
+      hard_deletes: invalidate
       meta: {dbt_cdc: {operational_metadata: true}}
+  - name: kept_as_instants
+    relation: source('raw', 'things')
+    config:
+      unique_key: id
+      strategy: timestamp
+      updated_at: local_at
+      hard_deletes: invalidate
+      meta: {dbt_cdc: {operational_metadata: true, effective_timestamp_type: timestamp}}
 """
+KEPT = ("kept_as_instants", "--vars", "{default_high_dttm: '9999-12-30'}")
+#: The times that a run writes by itself, beside that time as an instant: 4 was closed in Melbourne and returned in
+#: Etc/GMT+12, where 5 was closed.
+BY_RUN = """
+select id, effective_end_timestamp, cast(dbt_valid_to as timestamp_ntz), unix_micros(update_timestamp) from {schema}.TABLE
+where id >= 4 and not (FOUND)
+union all
+select id, effective_start_timestamp, cast(dbt_valid_from as timestamp_ntz), unix_micros(insert_timestamp)
+from {schema}.TABLE where id = 4 and FOUND
+""".replace("FOUND", FOUND)
 
 
 def write_in(project: Project, zone: str) -> None:
@@ -41,34 +62,42 @@ def write_in(project: Project, zone: str) -> None:
     file.write_text(yaml.safe_dump(profiles))
 
 
-def second_engine(project: Project, table: str) -> list[tuple[object, ...]]:
-    """The table through DuckDB, over delta-rs or over Iceberg's own data files."""
-    query = "select id, effective_end_timestamp from t where dbt_valid_to is null order by id"
-    if project.file_format == "delta":
-        from deltalake import DeltaTable
+def second_engine(project: Project, table: str, end: str = "effective_end_timestamp") -> list[tuple[object, ...]]:
+    """The open records through DuckDB, over delta-rs or over the data files.
 
-        detail = project.spark.sql(f"describe detail {project.schema}.{table}").collect()[0]
-        t = DeltaTable(detail["location"]).to_pyarrow_dataset()
+    pyarrow, which is below delta-rs, takes instants that Spark has written for nanoseconds: DuckDB reads those itself.
+    """
+    query = f"select id, {end} from t where dbt_valid_to is null order by id"
+    if project.file_format == "iceberg":
+        files = [row[0] for row in project.rows(f"select file_path from {{schema}}.{table}.files")]
+        t = duckdb.read_parquet([file.removeprefix("file:") for file in files])
         return duckdb.sql(query).fetchall()
-    files = [row[0] for row in project.rows(f"select file_path from {{schema}}.{table}.files")]
-    t = duckdb.read_parquet([file.removeprefix("file:") for file in files])  # noqa: F841
+    from deltalake import DeltaTable
+
+    delta = DeltaTable(project.spark.sql(f"describe detail {project.schema}.{table}").collect()[0]["location"])
+    t = duckdb.read_parquet(delta.file_uris()) if table == KEPT[0] else delta.to_pyarrow_dataset()  # noqa: F841
     return duckdb.sql(query).fetchall()
 
 
 def test_open_records_are_read_and_found_in_every_pairing_of_zones(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": CONFIG})
-    rows = [f"({n}, 0, timestamp '2024-03-01 00:00:00Z', timestamp_ntz '2024-03-01 00:00:00')" for n in range(4)]
+    rows = [f"({n}, 0, timestamp '2024-03-01 00:00:00Z', timestamp_ntz '2024-03-01 00:00:00')" for n in range(6)]
     zone_of_tests = project.spark.conf.get("spark.sql.session.timeZone")
+    there = [{4, 5}, {5}, {5}, {4}]
     try:
         for n, zone in enumerate(ZONES):
             rows[n] = f"({n}, 1, timestamp '2024-04-0{n + 1} 15:30:00Z', timestamp_ntz '2024-04-0{n + 1} 15:30:00')"
-            supply(project, ", ".join(rows), "id, version, at, local_at")
+            supplied = [row for key, row in enumerate(rows) if key < 4 or key in there[n]]
+            supply(project, ", ".join(supplied), "id, version, at, local_at")
             write_in(project, zone)
-            snapshot(project)
+            snapshot(project, "--exclude", KEPT[0])
+            if n in (0, 3):
+                snapshot(project, "--select", *KEPT)
         for zone in ZONES:
             project.spark.conf.set("spark.sql.session.timeZone", zone)
             for table in ("instants", "wall_clocks"):
                 check(project, table, zone)
+            check_instants(project, zone)
     finally:
         project.spark.conf.set("spark.sql.session.timeZone", str(zone_of_tests))
 
@@ -78,15 +107,39 @@ def check(project: Project, table: str, zone: str) -> None:
     columns = "id, effective_start_timestamp, effective_end_timestamp"
     found = project.spark.sql(f"select {columns} from {project.schema}.{table} where {FOUND} order by id")
     expected = [(n, datetime(2024, 4, n + 1, 15, 30), HIGH) for n in range(4)]
-    assert [tuple(row) for row in found.collect()] == expected, where
+    rows = [tuple(row) for row in found.collect()]
+    assert rows[:4] == expected and [(row[0], row[2]) for row in rows[4:]] == [(4, HIGH)], where
     arrow = found.toArrow()
-    assert arrow.column("effective_end_timestamp").to_pylist() == [HIGH] * 4, where
+    assert arrow.column("effective_end_timestamp").to_pylist() == [HIGH] * 5, where
     assert arrow.schema.field("effective_end_timestamp").type == pa.timestamp("us"), where
     frame = arrow.to_pandas()  # pyspark's own toPandas makes nanoseconds, which end in 2262
-    assert [str(value) for value in frame["effective_end_timestamp"]] == ["9999-12-31 23:59:59.999999"] * 4, where
-    assert second_engine(project, table) == [(n, HIGH) for n in range(4)], where
+    assert [str(value) for value in frame["effective_end_timestamp"]] == ["9999-12-31 23:59:59.999999"] * 5, where
+    assert second_engine(project, table) == [(n, HIGH) for n in range(5)], where
     open_by_dbt = f"select count(*) from {{schema}}.{table} where dbt_valid_to is null and not ({FOUND})"
     assert project.rows(open_by_dbt) == [(0,)], where
     closed = f"select effective_end_timestamp, unix_micros(dbt_valid_to) from {{schema}}.{table} where not ({FOUND})"
     for end, micros in project.rows(closed) if table == "instants" else []:
-        assert (end - datetime(1970, 1, 1)).total_seconds() == pytest.approx(micros / 1e6), where
+        assert end == EPOCH + timedelta(microseconds=micros), where
+    by_run = project.rows(BY_RUN.replace("TABLE", table))
+    assert sorted(row[0] for row in by_run) == [4, 4, 5], where
+    for _, effective, by_dbt, micros in by_run:
+        assert effective == EPOCH + timedelta(microseconds=micros), where
+        assert table == "instants" or by_dbt == effective, where
+
+
+def check_instants(project: Project, zone: str) -> None:
+    high = datetime(9999, 12, 30, tzinfo=timezone.utc)
+    found = project.spark.sql(
+        f"select id, unix_micros(effective_start_timestamp) as starts, effective_end_timestamp as ends "
+        f"from {project.schema}.{KEPT[0]} where effective_end_timestamp = timestamp '9999-12-30 00:00:00Z' order by id"
+    )
+    assert [row.ends.astimezone(timezone.utc) for row in found.collect()] == [high] * 5, zone
+    arrow = found.toArrow()
+    assert arrow.column("id").to_pylist() == [0, 1, 2, 3, 4], zone
+    starts = [EPOCH + timedelta(microseconds=micros) for micros in arrow.column("starts").to_pylist()]
+    assert starts == [datetime(2024, 4, n + 1, 15, 30) for n in range(4)] + [datetime(2024, 3, 1)], zone
+    assert arrow.column("ends").to_pylist() == [high] * 5, zone
+    micros = (high.replace(tzinfo=None) - EPOCH) // timedelta(microseconds=1)
+    assert second_engine(project, KEPT[0], "epoch_us(effective_end_timestamp)") == [(n, micros) for n in range(5)], zone
+    deleted = "select id, effective_end_timestamp = update_timestamp from {schema}.kept_as_instants where id > 4"
+    assert project.rows(deleted) == [(5, True)], zone

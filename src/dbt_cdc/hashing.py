@@ -3,7 +3,8 @@
 Rule 1: the columns that are not NULL, sorted by their lower-cased names, as one compact JSON object; the digest is
 taken of its UTF-8 bytes. JSON makes the text unambiguous: names, quotes and separators are escaped, NULL is absent,
 '' is "" and 'NULL' is "NULL". Timestamps are written in UTC with microseconds, decimals with the scale of their
-type, binary as base64, NaN as "NaN"; -0.0 and 0.0 are two values. A map is the array of its entries sorted by key.
+type as Java writes them (0E-18), binary as base64, NaN as "NaN"; -0.0 and 0.0 are two values. A map is the array of its
+entries sorted by key.
 """
 
 from __future__ import annotations

@@ -62,6 +62,15 @@ def test_no_columns_and_only_null_columns_have_the_same_digest(spark: SparkSessi
     assert frame.selectExpr(hash_expression(frame.schema.fields), hash_expression([])).collect()[0] == (empty, empty)
 
 
+def test_decimals_have_their_scale_and_are_written_as_java_writes_them(spark: SparkSession) -> None:
+    frame = spark.sql("""
+        select cast(0 as decimal(9, 2)) as a, cast(0 as decimal(38, 18)) as b, cast(1e-7 as decimal(9, 7)) as c,
+            cast(0.000001 as decimal(9, 7)) as d, cast(1.5 as decimal(38, 18)) as e, cast(1e20 as decimal(38, 0)) as f
+    """)
+    expected = '{"a":0.00,"b":0E-18,"c":1E-7,"d":0.0000010,"e":1.500000000000000000,"f":100000000000000000000}'
+    assert frame.selectExpr(pre_image(frame.schema.fields)).collect()[0][0] == expected
+
+
 def test_names_with_quotes_dots_and_case_are_read_as_columns(spark: SparkSession) -> None:
     frame = spark.sql("""select 1 as `a.b`, 2 as `c``d`, 3 as `it's "q"`, 4 as Zeta""")
     expected = '{"a.b":1,"c`d":2,"it\'s \\"q\\"":3,"zeta":4}'

@@ -54,17 +54,23 @@ def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project)
 
 
 def test_shipped_models_name_every_fault_of_the_var_and_leave_the_schema_empty(project: Project) -> None:
-    wrong = {"no_init_rec": 20, "no_keys": 1}
+    wrong: dict[str, Any] = {"no_init_rec": 20, "no_keys": 1, "skew": -1}
     project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
     message = project.error("run", "--select", "synthetic_initial")
     assert "unknown option 'no_init_rec', did you mean 'no_init_recs'?" in message
     assert "option 'no_init_recs' is required" in message
     assert "option 'no_nonkeys' is required" in message
-    wrong = {**SIZES, "null_share": "0.1", "types": 5}
+    assert "skew must lie between 0 and 100, got -1" in message
+    wrong = {**SIZES, "null_share": "0.1", "types": 5, "no_keys": 0, "pct_upd": 0.2, "lod": 2}
     project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
     message = project.error("run", "--select", "synthetic_initial")
     assert "null_share must be a number between 0 and 0.5, got '0.1'" in message
     assert "types must be the name of a type, or a list of names, got 5" in message
+    assert "no_keys must be a whole number from 1 to 10000, got 0" in message
+    assert "unknown option 'lod', did you mean 'load'?" in message
+    later = project.error("run", "--select", "synthetic_incremental")
+    assert "no_keys must be a whole number from 1 to 10000, got 0" in later
+    assert "pct_del + pct_upd + pct_unchanged must be exactly 1, got 0.2 + 0.2 + 0.7 = 1.1" in later
     project.configure(models={"dbt_cdc": {"+enabled": True}})
     assert "the var dbt_cdc needs a mapping `synthetic`, got None" in project.error("run")
     assert project.tables() == set()
@@ -117,11 +123,17 @@ def test_the_command_refuses_what_does_not_fit_before_anything_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, later = str(tmp_path / "day1"), str(tmp_path / "day2")
-    assert main(["20", "25", "2", "3", "0.2", "0.1", "0.8", first, later]) == 2
-    assert main(["20", "25", "2", "3", "0.2", "0.1", "0.7", first, first]) == 2
+    folder = f"{tmp_path}/x/.."
+    for same in (first, first + "/", f"{folder}/day1", f"file:{first}", f"{first}/part", str(tmp_path)):
+        assert main([*COMMAND, first, same]) == 2
+        told = capsys.readouterr().err
+        assert (
+            f"initial_output and incremental_output must differ, neither in the other, got {first} and {same}" in told
+        )
+    assert main(["20", "25", "0", "3", "0.2", "0.1", "0.8", first, later]) == 2
     problems = capsys.readouterr().err
     assert "pct_del + pct_upd + pct_unchanged must be exactly 1, got 0.2 + 0.1 + 0.8 = 1.1" in problems
-    assert "initial_output and incremental_output must differ" in problems
+    assert "no_keys must be a whole number from 1 to 10000, got 0" in problems
     with pytest.raises(SystemExit):
         main([*COMMAND, first, later, "--format", "xls"])
     assert list(tmp_path.iterdir()) == []
@@ -132,7 +144,7 @@ def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_p
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 2 and done.stdout == ""
-    assert done.stderr.startswith("dbt_cdc.synthetic: incremental can't run, nothing was written:\n  - pct_del + ")
+    assert done.stderr.startswith("dbt_cdc.synthetic: the command can't run, nothing was written:\n  - pct_del + ")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -225,6 +225,9 @@ def test_all_faults_are_named_at_once() -> None:
     with pytest.raises(SyntheticError) as error:
         synthetic.initial(no_session, no_init_recs=0, no_keys=-1, no_nonkeys=-1, columns=Columns(types=()))
     assert len(str(error.value).splitlines()) == 5
+    with pytest.raises(SyntheticError) as error:
+        synthetic.incremental(no_session, **{**SMALL, "no_keys": 0, "load": 0, "pct_del": -1, "pct_upd": 2})
+    assert [line.split()[1] for line in str(error.value).splitlines()[1:]] == ["no_keys", "load", "pct_del", "pct_upd"]
 
 
 @pytest.mark.parametrize("shares", [(0.1, 0.2, 0.7), ("0.1", "0.2", "0.7"), (Decimal("0.1"), 0.2, "0.7"), (0, 0, 1)])

@@ -68,12 +68,16 @@ def test_as_many_events_are_late_and_twice_as_asked_and_the_rest_is_in_order(spa
     first: dict[tuple[str, int], Row] = {}
     for event in sorted(events, key=lambda e: e.arrival):
         first.setdefault((event.keycol1, event.sequence), event)
-    on_time = sum(event.arrival == event.sequence for event in events)
-    # of 600 first deliveries 30 are late; of the others, 120 less those that are late anyway are out of order
-    assert 600 - 30 - 120 <= on_time <= 600 - 120
+    # of 600 first deliveries 30 are late and 120 others out of order
+    assert sum(event.arrival == event.sequence for event in events) == 450
     assert {event.batch for event in events} == {1, 2, 3, 4, 5}
     assert all(event.batch == min(5, 1 + (event.arrival - 1) // width) for event in events)
     assert any(event.batch > 1 + (event.sequence - 1) // width for event in first.values())
+    once = change_feed(spark, **SIZES, disorder=Disorder(late="0.05", out_of_order=0.2)).events.collect()
+    delays = [event.arrival - event.sequence for event in once]
+    assert len(delays) == 600
+    assert sum(width <= delay < 3 * width for delay in delays) == 30
+    assert sum(0 < delay <= width // 2 for delay in delays) == 120
 
 
 def test_an_orderly_feed_arrives_as_it_happened(spark: SparkSession) -> None:
@@ -111,4 +115,7 @@ def test_arguments_that_do_not_fit_are_refused_all_at_once() -> None:
         "deletes",
         "hot",
         "no_nonkeys",
+    ]
+    assert list(Disorder(late=0.5, out_of_order="0.6").faults()) == [
+        "late + out_of_order must be at most 1, got 0.5 + 0.6"
     ]

@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dbt_cdc import synthetic
-from dbt_cdc.synthetic._loads import check, shape_of
+from dbt_cdc.synthetic._checks import raise_faults
+from dbt_cdc.synthetic._loads import incremental_faults, shape_of
 from dbt_cdc.synthetic._series import Series
 
 if TYPE_CHECKING:
@@ -28,16 +30,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     columns = synthetic.Columns(tuple(options.type or ("double",)), options.null_share, options.skew)
     shape = {"no_keys": options.no_keys, "no_nonkeys": options.no_nonkeys, "seed": options.seed, "columns": columns}
     try:
-        if options.initial_output == options.incremental_output:
-            problem = f"initial_output and incremental_output must differ, got {options.initial_output} for both"
-            raise synthetic.SyntheticError("the command", [problem])
         bounds = shape_of(options.no_keys, options.no_nonkeys, options.seed)
-        check(Series(*series.values()), options.load, bounds, columns)
+        faults = incremental_faults(Series(*series.values()), options.load, bounds, columns)
+        raise_faults("the command", [*faults, *_output_faults(options.initial_output, options.incremental_output)])
     except synthetic.SyntheticError as error:
         print(error, file=sys.stderr)
         return 2
     _write_both(options, series, shape)
     return 0
+
+
+def _output_faults(*outputs: str) -> list[str]:
+    """Outputs of which one would overwrite the other: the same folder or table, or a folder in the other."""
+    first, later = (Path(output.removeprefix("file:")).resolve() for output in outputs)
+    if not (first.is_relative_to(later) or later.is_relative_to(first)):
+        return []
+    return [f"initial_output and incremental_output must differ, neither in the other, got {' and '.join(outputs)}"]
 
 
 def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict[str, Any]) -> None:

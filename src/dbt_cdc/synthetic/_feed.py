@@ -28,7 +28,8 @@ _MOST = 2_000_000_000
 
 @dataclass(frozen=True)
 class Disorder:
-    """How a feed misbehaves. Shares are exact: floor(events * share) events, chosen by the seed.
+    """How a feed misbehaves. Shares are exact: floor(events * share) events, chosen by the seed, none of them both
+    late and out of order.
 
     ``late``: share of events that arrive one to three batches after their own. ``duplicates``: share of events that
     are delivered twice. ``out_of_order``: share of events that arrive up to half a batch after their own time.
@@ -44,8 +45,11 @@ class Disorder:
 
     def faults(self) -> Iterator[str]:
         """What is wrong, one sentence each."""
-        for name in ("late", "duplicates", "out_of_order"):
-            yield from share_faults(name, getattr(self, name))
+        shares = ("late", "duplicates", "out_of_order")
+        wrong = [fault for name in shares for fault in share_faults(name, getattr(self, name))]
+        yield from wrong
+        if not wrong and decimal(self.late) + decimal(self.out_of_order) > 1:
+            yield f"late + out_of_order must be at most 1, got {self.late} + {self.out_of_order}"
         yield from number_faults("deletes", self.deletes, 0.25)
         yield from number_faults("hot", self.hot, 10)
 
@@ -171,15 +175,14 @@ class _Plan:
 
     def _delay(self) -> str:
         width, some = _HORIZON // self.batches, self._draw("delay", "delivery", "0L")
-        again = f"delivery >= {self.size}L"
-        late, moved = (self._chosen(name) for name in ("late", "out_of_order"))
+        again, place = f"delivery >= {self.size}L", mixed("number", self.size, drawn(self.seed, "late"))
+        late = self._share("late")
+        delayed = late + self._share("out_of_order")
         return (
-            f"case when {again} then 1L + {some} % {2 * width}L when {late} then {width}L + {some} % {2 * width}L "
-            f"when {moved} then 1L + {some} % {width // 2}L else 0L end"
+            f"case when {again} then 1L + {some} % {2 * width}L "
+            f"when {place} < {late}L then {width}L + {some} % {2 * width}L "
+            f"when {place} < {delayed}L then 1L + {some} % {width // 2}L else 0L end"
         )
-
-    def _chosen(self, name: str) -> str:
-        return f"{mixed('number', self.size, drawn(self.seed, name))} < {self._share(name)}L"
 
     def _share(self, name: str) -> int:
         return math.floor(self.size * Fraction(decimal(getattr(self.disorder, name))))

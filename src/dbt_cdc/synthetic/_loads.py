@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _MANY_ROWS = 10_000_000
 _ROWS_PER_TASK = 1_000_000
 
+#: Bounds of whole numbers: name to (value, least, most).
+Shape = dict[str, tuple[int, int, int | None]]
+
 
 def initial(
     spark: SparkSession,
@@ -31,8 +34,7 @@ def initial(
     Columns: ``keycol1 …`` (string, UUIDs), ``nonkeycol1 …`` (double from 0 to 1, or what `columns` says).
     Raises SyntheticError for counts that can't be.
     """
-    numbers = {"no_init_recs": (no_init_recs, 1, MAX_ROWS), **shape_of(no_keys, no_nonkeys, seed)}
-    raise_faults("initial", [*integer_faults(numbers), *columns.faults()])
+    raise_faults("initial", initial_faults(no_init_recs, shape_of(no_keys, no_nonkeys, seed), columns))
     rows = range_of(spark, no_init_recs, num_partitions)
     numbered = rows.selectExpr(f"{mixed('id', no_init_recs, drawn(seed, 'order', 0))} as row", "0L as version")
     return numbered.selectExpr(*keys(no_keys, seed), *columns.nonkeys(no_nonkeys, seed))
@@ -63,7 +65,7 @@ def incremental(
     Columns as in :func:`initial`. Raises SyntheticError for counts and shares that do not fit.
     """
     series = Series(no_init_recs, no_incr_recs, pct_del, pct_upd, pct_unchanged)
-    check(series, load, shape_of(no_keys, no_nonkeys, seed), columns)
+    raise_faults("incremental", incremental_faults(series, load, shape_of(no_keys, no_nonkeys, seed), columns))
     row = f"{series.start(load)}L + {mixed('id', no_incr_recs, drawn(seed, 'order', load))}"
     numbered = range_of(spark, no_incr_recs, num_partitions).selectExpr(f"{row} as row")
     versioned = numbered.selectExpr("row", f"{series.version(load, 'row')} as version")
@@ -75,26 +77,29 @@ def counts(
 ) -> Counts:
     """How many rows :func:`incremental` inserts, updates, deletes and leaves, with the same arguments."""
     series = Series(no_init_recs, no_incr_recs, pct_del, pct_upd, pct_unchanged)
-    check(series, load, {"no_nonkeys": (1, 0, None)}, Columns())
+    raise_faults("incremental", incremental_faults(series, load, {"no_nonkeys": (1, 0, None)}, Columns()))
     return series.counts(load)
 
 
-def check(series: Series, load: int, shape: dict[str, tuple[int, int, int | None]], columns: Columns) -> None:
-    """Raise a SyntheticError for what can't be made."""
+def initial_faults(no_init_recs: int, shape: Shape, columns: Columns) -> list[str]:
+    """Why an initial load can't be made, one sentence each."""
+    return [*integer_faults({"no_init_recs": (no_init_recs, 1, MAX_ROWS), **shape}), *columns.faults()]
+
+
+def incremental_faults(series: Series, load: int, shape: Shape, columns: Columns) -> list[str]:
+    """Why a later load can't be made, one sentence each."""
     numbers = {
         "no_init_recs": (series.first, 1, MAX_ROWS),
         "no_incr_recs": (series.later, 0, MAX_ROWS),
         **shape,
         "load": (load, 1, MAX_LOAD),
     }
-    faults = list(integer_faults(numbers))
-    if not faults:
-        faults = list(series.faults(shape["no_nonkeys"][0]))
-    raise_faults("incremental", [*faults, *columns.faults()])
+    faults = [*integer_faults(numbers), *series.share_faults()]
+    return [*faults, *([] if faults else series.misfits(shape["no_nonkeys"][0])), *columns.faults()]
 
 
-def shape_of(no_keys: int, no_nonkeys: int, seed: int) -> dict[str, tuple[int, int, int | None]]:
-    """Bounds of what every load has: name to (value, least, most)."""
+def shape_of(no_keys: int, no_nonkeys: int, seed: int) -> Shape:
+    """Bounds of what every load has."""
     return {
         "no_keys": (no_keys, 1, 10_000),
         "no_nonkeys": (no_nonkeys, 0, 10_000),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
 from dbt_cdc.synthetic._checks import raise_faults
 from dbt_cdc.synthetic._columns import Columns
-from dbt_cdc.synthetic._loads import incremental, initial
+from dbt_cdc.synthetic._loads import incremental, incremental_faults, initial, initial_faults, shape_of
+from dbt_cdc.synthetic._series import Series
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _INITIAL = ("no_init_recs", "no_keys", "no_nonkeys")
 _INCREMENTAL = (*_INITIAL, "no_incr_recs", "pct_del", "pct_upd", "pct_unchanged")
+_SERIES = ("no_init_recs", "no_incr_recs", "pct_del", "pct_upd", "pct_unchanged")
 _COLUMNS = ("types", "null_share", "skew")
 _OPTIONAL = ("seed", "load", "num_partitions")
 
@@ -26,16 +28,27 @@ def from_options(spark: SparkSession, load: Literal["initial", "incremental"], o
     Raises SyntheticError for unknown and missing ones, and for what those functions refuse.
     """
     required = _INITIAL if load == "initial" else _INCREMENTAL
-    raise_faults(load, _faults(required, options))
-    types = options.get("types", "double")
-    given = {**options, "types": tuple(types) if isinstance(types, list) else types}
+    given = dict(options) if isinstance(options, Mapping) else {}
+    if isinstance(given.get("types"), list):
+        given["types"] = tuple(given["types"])
     columns = Columns(**{name: given[name] for name in _COLUMNS if name in given})
+    raise_faults(load, [*_name_faults(required, options), *_value_faults(required, given, columns)])
     optional = [name for name in _OPTIONAL if load == "incremental" or name != "load"]
     arguments = {name: given[name] for name in (*required, *optional) if name in given}
     return (initial if load == "initial" else incremental)(spark, columns=columns, **arguments)
 
 
-def _faults(required: tuple[str, ...], options: Any) -> Iterator[str]:
+def _value_faults(required: tuple[str, ...], given: dict[str, Any], columns: Columns) -> Iterable[str]:
+    if not all(name in given for name in required):
+        return columns.faults()
+    shape = shape_of(given["no_keys"], given["no_nonkeys"], given.get("seed", 0))
+    if required == _INITIAL:
+        return initial_faults(given["no_init_recs"], shape, columns)
+    series = Series(*(given[name] for name in _SERIES))
+    return incremental_faults(series, given.get("load", 1), shape, columns)
+
+
+def _name_faults(required: tuple[str, ...], options: Any) -> Iterator[str]:
     if not isinstance(options, Mapping):
         example = "vars: {dbt_cdc: {synthetic: {no_init_recs: 1000, …}}}"
         yield f"the var dbt_cdc needs a mapping `synthetic`, got {options!r}; give it as {example}"

@@ -42,18 +42,18 @@ class Series:
     updated: Share
     unchanged: Share
 
-    def faults(self, no_nonkeys: int) -> Iterator[str]:
-        """What is wrong with checked whole numbers and the shares, one sentence each."""
+    def share_faults(self) -> Iterator[str]:
+        """What is wrong with the shares, one sentence each."""
         shares = {"pct_del": self.deleted, "pct_upd": self.updated, "pct_unchanged": self.unchanged}
         wrong = [fault for name, share in shares.items() for fault in share_faults(name, share)]
-        yield from wrong or self._misfits(shares, no_nonkeys)
-
-    def _misfits(self, shares: dict[str, Share], no_nonkeys: int) -> Iterator[str]:
-        total = sum(Fraction(decimal(share)) for share in shares.values())
+        yield from wrong
+        total = Fraction(1) if wrong else sum((Fraction(decimal(s)) for s in shares.values()), Fraction())
         if total != 1:
             given = " + ".join(str(decimal(share)) for share in shares.values())
             yield f"pct_del + pct_upd + pct_unchanged must be exactly 1, got {given} = {float(total)!r}"
-            return
+
+    def misfits(self, no_nonkeys: int) -> Iterator[str]:
+        """Where whole numbers and shares, each of them right, do not fit together."""
         counts = self.counts(1)
         if counts.inserted < 0:
             kept = self.first - counts.deleted

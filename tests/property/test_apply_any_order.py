@@ -13,14 +13,11 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.property.scd_oracle import Event, Rules, scd1, scd2
 from tests.support.project import Project
-
-pytestmark = pytest.mark.one_format
 
 SETS = int(os.environ.get("DBT_CDC_EVENT_SETS", "300"))
 WIDTH = 3
@@ -58,6 +55,8 @@ MODELS: dict[str, tuple[dict[str, Any], Rules, bool]] = {
     ),
     "scd1_truncate": ({"apply_as_truncates": "op = 't'"}, Rules(WIDTH), False),
 }
+#: the SQL is the same on each format: on other ones than Delta these show that the format's writes are
+ELSEWHERE = {"scd2_partial", "scd1_truncate"}
 
 
 def draw_sets() -> list[list[Event]]:
@@ -130,17 +129,19 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     schema = "ord string, number int, part string, op string, seq int, a int, b string, c double, cols array<string>, run int"
     frame = project.spark.createDataFrame(rows, schema).coalesce(1)
     frame.writeTo(f"{project.schema}.feed").using(project.file_format).create()
-    project.write({f"models/{name}.sql": model(options) for name, (options, _, _) in MODELS.items()})
+    names = set(MODELS) if project.file_format == "delta" else ELSEWHERE
+    project.write({f"models/{name}.sql": model(MODELS[name][0]) for name in names})
 
     for run in range(RUNS):
         project.dbt("run", "--vars", f"{{run: {run}}}")
-    check(project, sets)
+    check(project, sets, names)
     project.dbt("run", "--vars", "{run: 1}")  # any batch again
-    check(project, sets)
+    check(project, sets, names)
 
 
-def check(project: Project, sets: list[list[Event]]) -> None:
-    for name, (options, rules, partial) in MODELS.items():
+def check(project: Project, sets: list[list[Event]], names: set[str]) -> None:
+    for name in sorted(names):
+        options, rules, partial = MODELS[name]
         events = [event if partial else replace(event, sets=None) for one in sets for event in one]
         if "apply_as_truncates" in options:
             events.append(Event((), 7, "truncate"))

@@ -251,7 +251,6 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
 def _stored_faults(settings: Settings, layout: Layout, stored: Stored, added: list[str]) -> list[str]:
     faults = []
     now = layout.properties(settings)
-    new = set(added)
     for name, label in {
         "dbt_cdc.hash_rule": "the hash rule",
         "dbt_cdc.hash_algorithm": "hash_algorithm",
@@ -261,8 +260,9 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, added: li
     }.items():
         before, current = stored.properties.get(name, "none"), now[name]
         if name in ("dbt_cdc.ignore_columns", "dbt_cdc.sensitive_columns"):
-            # a column that is new to the tables may take any role
-            current = json.dumps([part for part in json.loads(current) if part not in new], ensure_ascii=False)
+            current = _of_stored(current, stored)
+        if name == "dbt_cdc.ignore_columns":
+            before = _of_stored(before, stored)  # a run that was killed before it added a column had noted it
         if before != current:
             faults.append(
                 f"{label} is {current}, the table was made with {before}. Set it back, or rebuild with --full-refresh"
@@ -273,3 +273,8 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, added: li
             f"on_schema_change is 'fail': new columns ({', '.join(added)}), missing columns ({', '.join(missing)})"
         )
     return faults
+
+
+def _of_stored(names: str, stored: Stored) -> str:
+    """The names that the tables have: a new column may take any role."""
+    return json.dumps([name for name in json.loads(names) if name in stored.columns], ensure_ascii=False)

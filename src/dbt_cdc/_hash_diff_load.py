@@ -216,13 +216,13 @@ class Load:
         rows = self._hold(rows)
         counts = self._count(rows if not again else comparison.changes(compared, layout, settings), known, layout)
         self._write_rejects(frame, layout)
-        new = [column for column in layout.columns if column.new]
-        self.tables.add_columns(settings.base, [column for column in new if not column.sensitive])
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
         today = f"eff_start_date = date{literal(settings.effective_date)}"
         self._write_sensitive(rows.where(f"{news} and {today}"), layout)
-        self._merge(rows, layout, marker, whole=again or counts["D"] > 0 or (delta and bool(layout.of("ignored"))))
+        # a column's role is noted before it is there: a run killed in between leaves none that would be compared
         self.tables.remember(layout, stored)
+        self.tables.add_columns(settings.base, [column for column in layout.stored if column.new])
+        self._merge(rows, layout, marker, whole=again or counts["D"] > 0 or (delta and bool(layout.of("ignored"))))
         self._create_model(layout)
         return counts
 

@@ -207,12 +207,14 @@ where _dbt_cdc_last is not null"""
         self._show(self.settings.view, [*names, "operation", "eff_start_date"], query, as_view)
 
     def create_sensitive(self, layout: Layout, *, as_view: bool) -> None:
-        """keyhash and the sensitive columns of the current rows."""
+        """keyhash and the sensitive columns of the current rows; NULL where a row is older than the columns."""
         names = ["keyhash", *(column.name for column in layout.sensitive)]
-        query = f"""select s.keyhash, {", ".join(quoted(names[1:], "s"))}
-from {self.settings.sensitive_base} as s
-inner join {self.settings.base} as b on s.keyhash = b.keyhash and s.nonkeyhash = b.nonkeyhash
-where b.keyhash <> '' and b.operation <> 'D'"""
+        base = self.settings.base
+        query = f"""select b.keyhash, {", ".join(quoted(names[1:], "s"))}
+from {base} as b
+left join {self.settings.sensitive_base} as s on b.keyhash = s.keyhash and b.nonkeyhash = s.nonkeyhash
+where b.keyhash <> '' and b.operation <> 'D'
+    and exists (select 1 from {base} where keyhash = '' and not startswith({LOAD}, '{PENDING}'))"""
         self._show(self.settings.sensitive, names, query, as_view)
 
     def drop_sensitive(self, *, as_view: bool) -> None:

@@ -114,6 +114,42 @@ def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
     loaded.check(Expected.of(list(done.values())))
 
 
+def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = model(project)
+    more = {"ignore_columns": ["seen"], "sensitive_columns": ["s"]}
+
+    def supply(day: str, columns: str, *given: tuple[Any, ...], **options: Any) -> dict[str, int]:
+        frame = project.spark.createDataFrame(given, f"id int, v string{columns}")
+        return Load(project.spark, loaded.settings(day, "full", **options)).run(frame).operations
+
+    def second() -> dict[str, int]:
+        given = (1, "a", "x", "p"), (2, "b", "x", None), (3, "c", "x", "q")
+        return supply("2020-01-02", ", seen string, s string", *given, **more)
+
+    supply("2020-01-01", "", (1, "a"), (2, "b"))
+    places: list[tuple[type, str, bool]] = [
+        (Load, "_write_sensitive", True),
+        (Tables, "remember", True),
+        (Load, "_merge", False),
+        (Load, "_merge", True),
+    ]
+    for place, name, after in places:
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            kill(patched, place, name, after=after)
+            second()
+    assert second() == {"I": 1, "U": 1, "D": 0, "X": 0, "N": 1}
+    # a row that did not change keeps its NULL, and is among the sensitive ones
+    assert project.rows("select id, v, seen, operation from {schema}.t order by id") == [
+        (1, "a", "x", "U"),
+        (2, "b", None, "N"),
+        (3, "c", "x", "I"),
+    ]
+    kept = "select t.id, s.s from {schema}.t join {schema}.t__sensitive s using (keyhash) order by 1"
+    assert project.rows(kept) == [(1, "p"), (2, None), (3, "q")]
+
+
 def test_a_process_killed_at_any_stage_leaves_what_the_next_one_makes_good(table_format: str, tmp_path: Path) -> None:
     stages = len(STAGES[table_format])
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "DBT_CDC_DRIVER_MEMORY": "1g"}

@@ -258,8 +258,27 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             % ("append", "meta={'dbt_cdc': {'ref_changes_bye': 'version'}}", "dbt_cdc.ref_changes('orders')"),
             "models/misspelt.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', by='versoin')"),
             "models/unsortable.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', column='m')"),
-            "models/keyless.sql": "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='name') }}"
-            "select 'a' as name from {{ dbt_cdc.ref_changes('orders', by='version') }}",
+            # the reader's key may be another than its upstream's, which has none here
+            "models/keyless.sql": READER + "select id from {{ dbt_cdc.ref_changes('orders', by='version') }}",
+            "models/of_inline.sql": READER + "select 1 as id from {{ dbt_cdc.ref_changes('nothing', by='version') }}",
+            "models/nothing.sql": "{{ config(materialized='ephemeral') }} select 1 as id",
+            "models/imaged.sql": """
+                {{ config(materialized='apply_changes', unique_key='id',
+                          meta={'dbt_cdc': {'sequence_by': 'id', 'source_kind': 'snapshot'}}) }}
+                select id from {{ dbt_cdc.ref_changes('orders', by='version', unique_key='id') }}
+            """,
+            "models/hashed.yml": "models: [{name: hashed, config: {meta: {dbt_cdc: {extract_type: delta}}}}]",
+            "models/hashed.py": """
+                from dbt_cdc import ref_changes as changed
+
+                def model(dbt, spark):
+                    dbt.config(materialized="hash_diff", unique_key="id")
+                    dbt.ref("orders")
+                    return changed(dbt, spark, "orders", column="id")
+            """,
+            "snapshots/kept.sql": "{% snapshot kept %}{{ config(unique_key='id', strategy='check', check_cols=['id']) }}"
+            + "select id from {{ dbt_cdc.ref_changes('orders') }}{% endsnapshot %}",
+            "tests/asked.sql": new,
             "models/unparsed.sql": READER
             + "select * from {% if execute %}{{ dbt_cdc.ref_changes('orders', column='id') }}"
             "{% else %}{{ ref('orders') }}{% endif %}",
@@ -274,7 +293,8 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             """,
         }
     )
-    said = project.error("run").replace(project.schema, "schema")
+    errors = [project.error("build", "--exclude", "asked"), project.error("test", "--select", "asked")]
+    said = "\n".join(["", *errors]).replace(project.schema, "schema")
     for model, problem in {
         "as_table": "ref_changes works in incremental models only, got 'table', which keeps nothing between runs",
         "as_view": "got 'view'",
@@ -284,6 +304,11 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
         "unsortable": "column m of schema.orders is of type map<string,int>",
         "two_ways": "ref_changes reads schema.orders in two ways, by column cdc_datetime_updated and by column id",
         "keyless": "ref_changes by version needs the key of schema.orders, got none",
+        "of_inline": "nothing is an ephemeral model: make it a table or an incremental model, or read by column",
+        "imaged": "ref_changes by version gives changes, got source_kind 'snapshot'",
+        "hashed": "got a hash_diff model, which takes what it is given for all of its effective date's load",
+        "kept": "ref_changes works in incremental models only, got 'snapshot'",
+        "asked": "ref_changes works in incremental models only, got 'test'",
         "unparsed": "take it out of the `if`; the first run reads everything anyway",
         "logged": "got 'key_op' on an incremental model; take it out",
         "unnamed": "Add the line `dbt.ref('orders')`",

@@ -8,8 +8,6 @@ import pytest
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
-
 FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
 IMAGES = {"sequence_by": "ver", "source_kind": "snapshot", "except_column_list": ["ver"]}
 
@@ -22,6 +20,7 @@ def model(columns: str, runs: list[str], more: str = "", **meta: Any) -> str:
     return text
 
 
+@pytest.mark.one_format
 def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_ends(project: Project) -> None:
     runs = [
         "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1)",

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyspark
+import pytest
 import yaml
 
 from tests.servers.remote import CONNECT, run, thrift
@@ -183,6 +185,59 @@ def test_it_runs_in_an_embedded_session(tmp_path: Path, table_format: str) -> No
         "server_side_parameters": embedded.test_settings(table_format, tmp_path / "w", catalog="hive"),
     }
     built_twice(make_project(tmp_path, output, table_format), "here")
+
+
+CLUSTER = {
+    "models/in_an_executor.py": """
+        import os
+        from dataclasses import dataclass
+
+        from pyspark.sql import functions as F
+
+
+        @dataclass
+        class Rate:
+            factor: int
+
+
+        EURO = Rate(2)
+
+
+        @F.udf("int")
+        def converted(amount):
+            return amount * EURO.factor
+
+
+        def model(dbt, spark):
+            dbt.config(materialized="table")
+            folder = F.udf(lambda _: os.getcwd().partition("/work/app-")[1])
+            return spark.range(3).select("id", converted("id").alias("euro"), folder("id").alias("folder"))
+    """,
+}
+
+
+@pytest.mark.one_format
+def test_a_python_models_own_functions_run_on_a_cluster(tmp_path: Path, table_format: str) -> None:
+    """An executor is a process of its own, which works in a folder of its own and can't import the model."""
+    spark_home = tmp_path / "spark"  # executors work in a folder below it
+    spark_home.mkdir()
+    for part in Path(pyspark.__file__).parent.iterdir():
+        (spark_home / part.name).symlink_to(part)
+    settings = {
+        **embedded.test_settings(table_format, tmp_path / "w"),
+        "spark.master": "local-cluster[1,1,1024]",
+        "spark.driver.host": "localhost",
+    }
+    output = {**CONNECT, "schema": "cluster", "server_side_parameters": settings}
+    told = run(
+        make_project(tmp_path / "project", output, table_format, CLUSTER),
+        [["run"]],
+        ["select * from cluster.in_an_executor order by id"],
+        environment={"SPARK_HOME": str(spark_home)},
+        time_limit=300,
+    )
+    assert told["dbt"][0][0], told["dbt"]
+    assert told["rows"] == [[[str(n), str(2 * n), "/work/app-"] for n in range(3)]]
 
 
 def test_it_runs_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:

@@ -3,8 +3,8 @@
     python -m benchmarks.table_changes --table-format delta --rows 1000000 --commits 10
 
 Prints one line per query: CPU seconds of the Spark process (all threads) and the ratio to the format's own query,
-the least of `--repeat` runs; then the CPU of a plain scan of a table with and without a log, and bytes on disk by
-logging mode.
+the least of `--repeat` runs; then, by logging mode and without a log, the CPU of a merge and of a plain scan of the
+table (the least of several, in changing order) and bytes on disk.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from benchmarks.measure import cpu_seconds
 from pyspark.sql import SparkSession
 
+from tests.support.changes import LOG_HOOKS
 from tests.support.project import Project
 from tests.support.spark import profile_target, start_session, target_settings
 
@@ -118,33 +119,41 @@ def report(project: Project, queries: dict[str, str], repeat: int, base: float =
 
 def compare_logs(project: Project, folder: Path, rows: int, repeat: int) -> None:
     project.sql("create table {schema}.feed (id bigint, a string, b double) using " + project.file_format)
-    model = """
-        {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', meta={meta},
-                   pre_hook="{{{{ dbt_cdc._open_change_log(this) or '' }}}}",
-                   post_hook="{{{{ dbt_cdc._keep_change_log(this) or '' }}}}") }}}}
-        select * from {{{{ target.schema }}}}.feed
-    """
+    model = (
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id',%s) }} select * from %s"
+    )
     modes = ("off", *MODES)
     for mode in modes:
-        meta = {} if mode == "off" else {"dbt_cdc": {"change_log": mode}}
-        project.write({f"models/{mode}.sql": model.format(meta=meta)})
-    batches = (f"range({rows})", f"range(0, {rows + rows // 20}, 10)")
-    for batch in batches:
-        image = f"md5(cast(id as string)), id / 7.0D + {len(batch)}"
-        project.sql(f"insert overwrite {{schema}}.feed select id, {image} from {batch}")
-        spent = {}
-        for mode in modes:
+        hooks = "" if mode == "off" else LOG_HOOKS.replace("MODE", repr(mode))
+        project.write({f"models/{mode}.sql": model % (hooks, project.schema + ".feed")})
+    spent: dict[str, list[float]] = {mode: [] for mode in modes}
+    for number in range(repeat + 1):  # a first load, then merges; each mode is first, second, third and last in turn
+        ids = f"range(0, {rows + rows // 20}, 10)" if number else f"range({rows})"
+        project.sql(
+            f"insert overwrite {{schema}}.feed select id, md5(cast(id as string)), id / 7.0D + {number} from {ids}"
+        )
+        for mode in in_turn(modes, number):
             before = cpu_seconds()
             project.dbt("run", "--select", mode)
-            spent[mode] = cpu_seconds() - before
-    scans = {mode: cost(project.spark, f"select * from {project.schema}.{mode}", repeat) for mode in modes}
+            spent[mode].append(cpu_seconds() - before)
+    scanned: dict[str, list[float]] = {mode: [] for mode in modes}
+    for number in range(4 * repeat):
+        for mode in in_turn(modes, number):
+            scanned[mode].append(cost(project.spark, f"select * from {project.schema}.{mode}", 1))
+    writes = {mode: min(seconds[1:]) for mode, seconds in spent.items()}
+    scans = {mode: min(seconds) for mode, seconds in scanned.items()}
     print(f"{'change_log':<20}{'write':>8}{'scan':>9}{'ratio':>8}{'table':>12}{'log':>12}")
     for mode in modes:
         tables, logs = (
             sum(bytes_of(path) for path in folder.rglob(name) if path.is_dir()) for name in (mode, f"{mode}__changes")
         )
         ratio = scans[mode] / scans["off"]
-        print(f"{mode:<20}{spent[mode]:>7.2f}s{scans[mode]:>8.2f}s{ratio:>8.2f}{tables:>12}{logs:>12}")
+        print(f"{mode:<20}{writes[mode]:>7.2f}s{scans[mode]:>8.2f}s{ratio:>8.2f}{tables:>12}{logs:>12}")
+
+
+def in_turn(modes: tuple[str, ...], number: int) -> tuple[str, ...]:
+    first = number % len(modes)
+    return (*modes[first:], *modes[:first])
 
 
 def bytes_of(folder: Path) -> int:

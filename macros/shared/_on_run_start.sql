@@ -4,6 +4,7 @@
     {%- if execute -%}
         {%- do dbt_cdc._check_python_part() -%}
         {%- do dbt_cdc._require_snapshot_dispatch() -%}
+        {%- do dbt_cdc._check_change_logs() -%}
         {%- do dbt_cdc._create_metadata() -%}
     {%- endif -%}
 {%- endmacro -%}

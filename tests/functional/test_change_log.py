@@ -169,6 +169,82 @@ def test_columns_that_come_and_go_are_logged_alike_in_every_mode(changes: Change
         ]
 
 
+def test_a_log_is_not_begun_anew_behind_ones_back(changes: Changes) -> None:
+    project, run = changes.project, ("run", "--select", *MODES)
+    give(changes, "(1, 'a', null)")
+    project.dbt(*run)
+    give(changes, "(1, 'b', null)")
+    project.dbt(*run)
+    logs = {mode: project.rows(f"select * from {{schema}}.{mode}__changes") for mode in MODES}
+    # one table is dropped, one goes back or is made anew, one forgets what its log has not got yet
+    changes.write("key_op", "drop table {t}")
+    if changes.format == "iceberg":
+        first = changes.versions("data_before")[0]
+        changes.write("data_before", f"call spark_catalog.system.rollback_to_snapshot('{{t}}', {first})")
+    else:
+        changes.write("data_before", "drop table {t}")
+        changes.write("data_before", "create table {t} using delta as select * from {schema}.feed")
+    changes.write("data_before_after", *[f"update {{t}} set v = '{number}'" for number in range(3)])
+    forget_old_versions(changes, "data_before_after")
+    changes.ask(told="'{schema}.data_before', unique_key='id'")
+    message = project.error("run", "--select", *MODES, "told")
+
+    assert f"{project.schema}.key_op__changes is the log of a table that is gone" in message
+    ((end,),) = project.rows("select max_by(version, ts) from {schema}.data_before__changes")
+    assert f"data_before__changes ends with version {end} of {project.schema}.data_before, which" in message
+    assert message.count("which the table as it is does not come from (it was rolled back, or made anew)") == 2
+    assert "so that what changed since can't be told; drop" in message
+    gone = {"delta": "where its log ends, can't be told: the oldest version that", "iceberg": "(expired or cleaned)"}
+    assert gone[changes.format] in message
+    assert message.count("and keep versions for longer than the time between two runs") == 1
+    assert not {"key_op", "told"} & project.tables()
+    assert {mode: project.rows(f"select * from {{schema}}.{mode}__changes") for mode in MODES} == logs
+
+    changes.write("key_op__changes", "drop table {t}")
+    project.dbt("run", "--select", "key_op")
+    project.dbt("run", "--full-refresh", "--select", "data_before", "data_before_after")
+    for mode in MODES:
+        assert project.rows(f"select op, key.id from {{schema}}.{mode}__changes") == [("i", 1)]
+
+
+def test_change_log_where_it_keeps_nothing_or_is_misspelt_is_an_error_before_anything_is_written(
+    project: Project,
+) -> None:
+    kinds = ("table", "view", "incremental")
+    logged = "{{ config(materialized='%s', meta={'dbt_cdc': {'change_log': '%s'}}) }} select 1 as id, 1 as seq"
+    project.write({f"models/as_{kind}.sql": logged % (kind, "key_op") for kind in kinds})
+    project.write(
+        {
+            "models/applied.sql": logged % ("apply_changes", "key_opp"),
+            "models/hashed.py": "def model(dbt, spark):\n    return spark.sql('select 1 as id')\n",
+            "models/hashed.yml": """
+                models:
+                  - name: hashed
+                    config: {materialized: hash_diff, unique_key: id, meta: {dbt_cdc: {change_log: data-before}}}
+            """,
+            "snapshots/snapped.yml": """
+                snapshots:
+                  - name: snapped
+                    relation: ref('plain')
+                    config: {unique_key: id, strategy: check, check_cols: all, meta: {dbt_cdc: {change_log: true}}}
+            """,
+            "models/plain.sql": "select 1 as id",
+        }
+    )
+    project.error("build")
+    message = project.log()
+    for kind in kinds:
+        assert f"got 'key_op' on model.consumer.as_{kind} ({kind}); take it out, or ask the table itself" in message
+    assert project.tables() == set()
+
+    message = project.error("build", "--exclude", *[f"as_{kind}" for kind in kinds])
+    allowed = "option 'change_log' must be one of key_op, data_before, data_before_after, got "
+    assert allowed + "\"key_opp\", did you mean 'key_op'?" in message
+    assert allowed + "\"data-before\", did you mean 'data_before'?" in message
+    assert "option 'change_log' must be of type string, got true" in message
+    assert project.tables() == {"plain"}
+
+
 def forget_old_versions(changes: Changes, *tables: str) -> None:
     """Take away the files, or the snapshots, of all versions but the newest."""
     spark = changes.project.spark

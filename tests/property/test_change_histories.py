@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.property.history_oracle import Change, State, cdc, compared, latest_state, net
-from tests.support.changes import MERGE_ON_READ, Changes
+from tests.support.changes import LOG_HOOKS, MERGE_ON_READ, Changes
 from tests.support.project import Project
 
 HISTORIES = int(os.environ.get("DBT_CDC_HISTORIES", "120"))
@@ -51,13 +51,11 @@ ANSWERS = """
     {% endfor %}
     {% endfor %}
 """
-LOGGED = """
-    {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key=['number', 'part'],
-               meta={{'dbt_cdc': {{'change_log': '{mode}'}}}},
-               pre_hook="{{{{ dbt_cdc._open_change_log(this) }}}}",
-               post_hook="{{{{ dbt_cdc._keep_change_log(this) }}}}") }}}}
-    select * from {{% if is_incremental() %}} {{{{ this }}}} where false {{% else %}} {{{{ target.schema }}}}.nothing {{% endif %}}
-"""
+LOGGED = (
+    "{{ config(materialized='incremental', incremental_strategy='merge', unique_key=['number', 'part'],"
+    + LOG_HOOKS
+    + ") }} select * from {% if is_incremental() %} {{ this }} where false {% else %} {{ target.schema }}.nothing {% endif %}"
+)
 
 
 def draw_histories() -> list[list[State]]:
@@ -148,7 +146,7 @@ def test_every_way_to_tell_the_changes_of_a_table_gives_the_same_rows(project: P
     if changes.format == "delta":
         changes.create("bare", COLUMNS, feed=False)
         told["bare"] = "'{schema}.bare'"
-    project.write({f"models/{mode}.sql": LOGGED.format(mode=mode) for mode in LOGS})
+    project.write({f"models/{mode}.sql": LOGGED.replace("MODE", repr(mode)) for mode in LOGS})
 
     versions: dict[str, list[str]] = {table: [] for table in told}
     for commit in range(-1, len(COMMITS)):

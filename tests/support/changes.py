@@ -60,7 +60,7 @@ LATEST_STATE = [
 ]
 NET = [("i", None, (1, "d")), ("i", None, (3, "f")), ("i", None, (4, "g")), ("i", None, (5, "y"))]
 
-#: Hooks that keep a log of a model of dbt's own: tests write such a table by hand.
+#: Hooks that keep a log of a model of dbt's own, which as an option is refused there: tests write such a table by hand.
 LOG_HOOKS = """
     pre_hook="{% if execute %}{% do model.config.meta.update({'dbt_cdc': {'change_log': MODE}}) %}{% endif %}
               {{ dbt_cdc._open_change_log(this, restart=flags.FULL_REFRESH) or '' }}",

@@ -2,7 +2,8 @@
 
 {%- macro _change_log_of(relation, table) -%}
     {#- relation, mode, from (version that it begins with), upto (last version that it is brought up to), commits (those with
-        changes, oldest first); none if there is no log, or it belongs to a table that was made anew since. -#}
+        changes, oldest first), restarts (a run has begun to build the table and its log anew); none if there is no log of
+        this key, or it belongs to the table as it was before a run that built it anew and was killed. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if existing is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._own_properties(existing) -%}
@@ -15,16 +16,32 @@
     {%- endfor -%}
     {%- set seen = {'version': kept['dbt_cdc.upto'], 'micros': kept['dbt_cdc.upto_micros'] | int} -%}
     {%- set upto = (commits + [seen]) | sort(attribute='micros') | last -%}
-    {%- set known = table.timeline.commits | map(attribute='version') | list -%}
-    {#- the time of a commit tells a table from another that was made anew under its name -#}
-    {%- set another = upto.version in known and table.timeline.commits[known.index(upto.version)].micros != upto.micros -%}
-    {%- if another or (upto.version not in known and table.timeline.whole) -%}{%- do return(none) -%}{%- endif -%}
-    {%- if upto.version not in known -%}
-        {%- do dbt_cdc._raise_faults([existing ~ " ends with version " ~ upto.version ~ ", which " ~ table.source
-            ~ " no longer knows (expired or cleaned), so that what changed since can't be told; drop " ~ existing
-            ~ " to begin a new log, and keep versions for longer than the time between two runs"]) -%}
+    {%- if not dbt_cdc._is_of_history(table, upto) -%}
+        {%- if kept.get('dbt_cdc.restarts') == 'true' -%}{%- do return(none) -%}{%- endif -%}
+        {%- do dbt_cdc._raise_faults([dbt_cdc._lost_log(existing, table, upto)]) -%}
     {%- endif -%}
-    {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'upto': upto.version, 'commits': commits}) -%}
+    {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'upto': upto.version, 'commits': commits,
+                   'restarts': kept.get('dbt_cdc.restarts') == 'true'}) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_of_history(table, commit) -%}
+    {#- The time of a commit tells a table from another that was made anew under its name. -#}
+    {%- for known in table.timeline.commits if known.version == commit.version -%}
+        {%- do return(known.micros == commit.micros) -%}
+    {%- endfor -%}
+    {%- do return(false) -%}
+{%- endmacro -%}
+
+
+{%- macro _lost_log(log, table, upto) -%}
+    {%- set known = table.timeline.commits | map(attribute='version') | list -%}
+    {%- set anew = table.timeline.whole or upto.version in known -%}
+    {%- do return(log ~ " ends with version " ~ upto.version ~ " of " ~ table.source ~ ", which "
+        ~ ("the table as it is does not come from (it was rolled back, or made anew)" if anew
+           else "it no longer knows (expired or cleaned)")
+        ~ ", so that what changed since can't be told; drop " ~ log ~ " to begin a new log"
+        ~ ("" if anew else ", and keep versions for longer than the time between two runs")) -%}
 {%- endmacro -%}
 
 

@@ -12,15 +12,41 @@
     {%- endif -%}
     {%- do dbt_cdc._for_format('change_log', config.get('file_format', 'delta')) -%}
     {%- set log = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
-    {%- set kept = dbt_cdc._own_properties(log).get('dbt_cdc.change_log') if log is not none else mode -%}
-    {%- if kept is none -%}
-        {%- do dbt_cdc._raise_faults([log ~ " is where change_log '" ~ mode ~ "' keeps its rows, got a table that dbt_cdc did not"
-            ~ " make; rename or drop it, or give the model another name"]) -%}
-    {%- elif kept != mode and not restart -%}
-        {%- do dbt_cdc._raise_faults([log ~ " was begun with change_log '" ~ kept ~ "', got '" ~ mode ~ "'; set it back, or"
-            ~ " begin a new log with --full-refresh or by dropping that table"]) -%}
+    {%- if log is not none -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._found_log_faults(log, relation, mode, restart)) -%}
+        {%- if restart -%}{%- do dbt_cdc._note_restart(log, true) -%}{%- endif -%}
     {%- endif -%}
     {%- if not restart -%}{%- do dbt_cdc._bring_up_change_log(relation, mode) -%}{%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _found_log_faults(log, relation, mode, restart) -%}
+    {#- What keeps a table that is there already from being this node's log. -#}
+    {%- set kept = dbt_cdc._own_properties(log) -%}
+    {%- set begun = kept.get('dbt_cdc.change_log') -%}
+    {%- if begun is none -%}
+        {%- do return([log ~ " is where change_log '" ~ mode ~ "' keeps its rows, got a table that dbt_cdc did not make; rename"
+            ~ " or drop it, or give the model another name"]) -%}
+    {%- endif -%}
+    {%- if restart -%}{%- do return([]) -%}{%- endif -%}
+    {%- set faults, key = [], dbt_cdc._key_of_node(model) | join('\n') | lower -%}
+    {%- for what, was, given in [('change_log', begun, mode), ('the key', kept.get('dbt_cdc.key'), key)] if was != given -%}
+        {%- do faults.append(log ~ " was begun with " ~ what ~ " '" ~ was.replace('\n', ', ') ~ "', got '"
+            ~ given.replace('\n', ', ') ~ "'; set it back, or begin a new log with --full-refresh or by dropping that table") -%}
+    {%- endfor -%}
+    {%- if kept.get('dbt_cdc.restarts') != 'true' and dbt_cdc._load_relation(dbt_cdc._held_in(relation)) is none -%}
+        {%- do faults.append(log ~ " is the log of a table that is gone: a new one has another history; drop " ~ log
+            ~ " to begin a new log") -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _note_restart(log, restarts) -%}
+    {#- A log whose table a run begins to build anew is worth nothing from the moment that the table is: should the run be
+        killed before it has a new log, the next one knows. -#}
+    {%- do run_query('alter table ' ~ log ~ ' set tblproperties ('
+                     ~ dbt_cdc._property_list({'dbt_cdc.restarts': restarts | string | lower}) ~ ')') -%}
 {%- endmacro -%}
 
 
@@ -28,13 +54,14 @@
     {#- To be called by a materialization after its last write. `restart`: the table was built anew, so is its log. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
-    {%- do dbt_cdc._bring_up_change_log(relation, mode, restart) -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
+    {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}{%- do dbt_cdc._note_restart(log, false) -%}{%- endif -%}
     {%- do apply_grants(log, config.get('grants'), should_revoke(true, full_refresh_mode=true)) -%}
 {%- endmacro -%}
 
 
 {%- macro _bring_up_change_log(relation, mode, restart=false) -%}
+    {#- True if the log goes on though a run had begun to build it anew. -#}
     {%- if dbt_cdc._load_relation(dbt_cdc._held_in(relation)) is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set table = dbt_cdc._changed_table(relation, unique_key=dbt_cdc._key_of_node(model), log=false) -%}
     {%- set log = none if restart else dbt_cdc._change_log_of(relation, table) -%}
@@ -42,6 +69,7 @@
         {%- do dbt_cdc._start_change_log(relation, table, mode) -%}
     {%- else -%}
         {%- do dbt_cdc._continue_change_log(table, log) -%}
+        {%- do return(log.restarts) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -68,6 +96,7 @@
     {%- call statement('change_log', auto_begin=false) -%}
 create table {{ log }}
 using {{ table.format }}
+{% if config.persist_relation_docs() and model.description %}comment {{ dbt_cdc._literal(model.description) }}{% endif %}
 tblproperties ({{ dbt_cdc._property_list(properties) }})
 as
 {{ dbt_cdc._change_log_rows(table, mode, images) }}

@@ -5,7 +5,7 @@
         (a condition on `image`, or none), and with `log` what its log holds (or none). -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._held_in(relation)) -%}
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
-    {%- set source = (relation.database ~ '.' if relation.database else '') ~ relation.schema ~ '.' ~ relation.identifier -%}
+    {%- set source = dbt_cdc._source_name(relation) -%}
     {%- if format is none -%}
         {%- set got = 'does not exist' if existing is none else 'is a ' ~ (existing.type or 'table') ~ ' of another format' -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": it " ~ got ~ ", expected a table of format "
@@ -25,6 +25,14 @@
     } -%}
     {%- set kept = dbt_cdc._change_log_of(relation, table) if log and key else none -%}
     {%- do return(dbt_cdc._with_log(table, kept) if kept is not none else table) -%}
+{%- endmacro -%}
+
+
+{%- macro _source_name(relation) -%}
+    {#- `schema.table`, with the catalog where it is not the session's own. -#}
+    {%- set place = (relation.database ~ '.' if relation.database else '') ~ relation.schema -%}
+    {%- set catalog = run_query('select current_catalog()').rows[0][0] ~ '.' if '.' in place else '' -%}
+    {%- do return((place[catalog | length:] if place.startswith(catalog) else place) ~ '.' ~ relation.identifier) -%}
 {%- endmacro -%}
 
 

@@ -263,6 +263,8 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     assert changes.answer("python_net", "kept") == [("i", None, (2, "b")), ("i", None, (1, "c"))]
     assert changes.answer("python_none", "kept") == []
     assert changes.answer("in_a_catalog", "kept") == changes.answer("sql_all", "kept")
+    for model in ("in_a_catalog", "python_in_a_catalog"):
+        assert {row["source"] for row in changes.rows(model, "kept")} == {f"{changes.project.schema}.kept"}
     assert changes.answer("sql_all", "kept") == changes.answer("python_all", "kept")
     answers = ["python_all", "python_net", "python_none", "python_in_a_catalog", "sql_all", "in_a_catalog"]
     assert changes.project.tables() == {"kept", *answers}

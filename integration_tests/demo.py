@@ -32,8 +32,9 @@ SHORT_LIVED = (
 class Shop:
     """The consumer project beside this file, and the tables that it builds."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, schema: str = SCHEMA) -> None:
         self.target = target
+        self.schema = schema
 
     def dbt(self, *arguments: str) -> Any:
         """Run a dbt command; its result, or an end with what went wrong."""
@@ -59,7 +60,7 @@ class Shop:
         """Rows of a query on the project's schema (`{schema}`)."""
         from pyspark.sql import SparkSession
 
-        return SparkSession.builder.getOrCreate().sql(query.format(schema=SCHEMA)).collect()
+        return SparkSession.builder.getOrCreate().sql(query.format(schema=self.schema)).collect()
 
     def show(self, title: str, query: str) -> None:
         """Print a query's rows as a table under a title."""
@@ -167,6 +168,7 @@ def orders(shop: Shop) -> None:
     )
 
 
+CHAPTERS = (snapshots, extracts, employees, orders)
 NEXT = """
 Look at next
   integration_tests/models        the models behind these tables, a few lines each
@@ -189,7 +191,7 @@ def main() -> None:
     shop.dbt("deps")
     for day in (1, 2, 3):
         shop.build(day)
-    for chapter in (snapshots, extracts, employees, orders):
+    for chapter in CHAPTERS:
         chapter(shop)
     print(NEXT)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 from sqlfluff.core import FluffConfig, Linter
 
+from integration_tests import demo
 from tests.support.project import Project
 from tests.support.spark import ROOT
 
@@ -125,6 +127,40 @@ def test_feeds_of_debezium_and_dms_end_in_tables(shop: Project) -> None:
         (3, "Lima", False),
         (3, "Quito", True),
     ]
+
+
+#: Lines of the demo's tables, in their order, without what is another in each run (process ids, times, versions).
+STORY = [
+    "day 1 920",
+    "day 1 day 2 80",
+    "day 2 50",
+    "day 2 day 3 40",
+    "day 3 50",
+    "2019-06-18 I 10000",
+    "2019-06-19 D 2000",
+    "2019-06-19 I 2000",
+    "2019-06-19 U 4000",
+    "5 Chris owner NL",
+    "5 Chris manager NL 5 6",
+    "5 Chris owner NL 6",
+    "6 Pat mechanic NL 7 8",
+    "i Alex chef",
+    "shop.order_lines shop.order_points 3",
+    "shop.orders shop.order_lines 3",
+    "275 275 275",
+]
+MOVING = re.compile(r" \w{8}…| \d{4}-\d\d-\d\d \S+$|^\d+ (?=i )")
+
+
+def test_the_demo_tells_the_story_of_its_tables(shop: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """What `make demo` prints after its third day."""
+    told = demo.Shop("test", shop.schema)
+    for chapter in demo.CHAPTERS:
+        chapter(told)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    returned = [line.split() for line in lines if line.startswith("42 ")]
+    assert [(row[-1], "9999-12-31" in row) for row in returned] == [("True", False), ("False", True)]
+    assert [line for line in (MOVING.sub("", line) for line in lines) if line in STORY] == STORY
 
 
 def test_what_the_package_writes_passes_sqlfluff(shop: Project) -> None:

@@ -12,8 +12,11 @@
 
 # --- dbt_cdc: hash_diff --- #
 import dbt_cdc._hash_diff_load
+import dbt_cdc._submission
 
-dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(model, dbtObj(spark.table), spark, {{ settings | tojson | tojson }})
+dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
+    model, dbtObj(dbt_cdc._submission.reader(spark)), spark, {{ settings | tojson | tojson }}
+)
     {%- endcall -%}
     {%- if foreign -%}
         {#- the load has put the model in its place -#}

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from dbt_cdc._hash_diff_layout import widens
-from dbt_cdc._sql import literal, quote, quoted
+from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc.hashing import ALGORITHMS, hash_expression, pre_image
 
 _ADDED = ("keyhash", "nonkeyhash", "operation", "eff_start_date")
@@ -160,7 +160,7 @@ def _alike(incoming: Any, current: Any, rule: _Rule) -> tuple[Any, Any]:
     faults = [f"current has no key column '{given[key].name}'" for key in sorted(rule.keys - own.keys())]
     types = {}
     for name in sorted(given.keys() & own.keys()):
-        new, old = given[name].dataType.simpleString(), own[name].dataType.simpleString()
+        new, old = type_text(given[name].dataType), type_text(own[name].dataType)
         types[name] = new if not fixed and _holds(new, old) else old
         if not _holds(types[name], new):
             faults.append(f"column '{given[name].name}' is {new} in incoming and {old} in current: cast one of them")
@@ -169,7 +169,7 @@ def _alike(incoming: Any, current: Any, rule: _Rule) -> tuple[Any, Any]:
 
     def shown(field: Any) -> str:
         name = field.name.lower()
-        same = types.get(name) in (None, field.dataType.simpleString())
+        same = types.get(name) in (None, type_text(field.dataType))
         value = quote(field.name) if same else f"cast({quote(field.name)} as {types[name]})"
         return f"{value} as {quote(given[name].name if name in given else field.name)}"
 
@@ -199,19 +199,19 @@ def _state(current: Any, own: list[Any], lacking: list[str], rule: _Rule) -> Any
 
 def _classified(old: Any, new: Any, names: list[str], extract_type: str, date: str) -> Any:
     """One row for each key of either side: the incoming row where it is I or U, else the current one."""
-    old = old.withColumnsRenamed({name: f"_old_{name}" for name in old.columns})
-    joined = new.join(old, on=new["keyhash"] == old["_old_keyhash"], how="full_outer")
+    old = old.withColumnsRenamed({name: f"_dbt_cdc_old_{name}" for name in old.columns})
+    joined = new.join(old, on=new["keyhash"] == old["_dbt_cdc_old_keyhash"], how="full_outer")
     gone = "D" if extract_type == "full" else "X"
     marked = joined.selectExpr(
         "*",
-        f"""case when keyhash is null then '{gone}' when _old_keyhash is null then 'I'
-            when nonkeyhash <> _old_nonkeyhash then 'U' else 'N' end as operation""",
+        f"""case when keyhash is null then '{gone}' when _dbt_cdc_old_keyhash is null then 'I'
+            when nonkeyhash <> _dbt_cdc_old_nonkeyhash then 'U' else 'N' end as operation""",
     )
     have = set(joined.columns)
 
     def side(name: str) -> str:
         new_value = quote(name) if name in have else "null"
-        old_value = quote(f"_old_{name}") if f"_old_{name}" in have else "null"
+        old_value = quote(f"_dbt_cdc_old_{name}") if f"_dbt_cdc_old_{name}" in have else "null"
         return f"case when operation in ('I', 'U') then {new_value} else {old_value} end as {quote(name)}"
 
     return marked.selectExpr(
@@ -219,5 +219,6 @@ def _classified(old: Any, new: Any, names: list[str], extract_type: str, date: s
         side("nonkeyhash"),
         *map(side, names),
         "operation",
-        f"case when operation in ('N', 'X') then _old_eff_start_date else date{literal(date)} end as eff_start_date",
+        f"case when operation in ('N', 'X') then _dbt_cdc_old_eff_start_date else date{literal(date)} end "
+        "as eff_start_date",
     )

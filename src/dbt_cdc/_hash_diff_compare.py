@@ -24,22 +24,21 @@ BROADCAST_ROWS = 500_000
 def compare(staged: Any, before: Any, settings: Settings) -> Any:
     """All incoming rows and, in a full load, all keys that are gone, with operation I, U, D, N or P (purge).
 
-    `before`: old_keyhash, old_nonkeyhash, old_operation (D where the key was deleted in an earlier load),
-    old_eff_start_date.
+    `before`: what `state` gives; `_dbt_cdc_old_operation` is D where the key was deleted in an earlier load.
     """
     copies = f"count_if({kept_rows(settings)}) over (partition by keyhash)"
     counted = staged.selectExpr("*", f"{copies} as {COPIES}")
     how = "full_outer" if settings.extract_type == "full" else "left"
-    joined = counted.join(before, on=counted["keyhash"] == before["old_keyhash"], how=how)
+    joined = counted.join(before, on=counted["keyhash"] == before["_dbt_cdc_old_keyhash"], how=how)
     return joined.withColumn("operation", _expr(OPERATION))
 
 
 OPERATION = f"""case
-    when keyhash is null and old_operation = 'D' then 'P'
+    when keyhash is null and _dbt_cdc_old_operation = 'D' then 'P'
     when keyhash is null then 'D'
     when {FAULT} is not null then 'N'
-    when old_keyhash is null or old_operation = 'D' then 'I'
-    when nonkeyhash <> old_nonkeyhash then 'U'
+    when _dbt_cdc_old_keyhash is null or _dbt_cdc_old_operation = 'D' then 'I'
+    when nonkeyhash <> _dbt_cdc_old_nonkeyhash then 'U'
     else 'N'
 end"""
 
@@ -57,12 +56,12 @@ def changes(compared: Any, layout: Layout, settings: Settings, *, mark: bool = T
     return compared.where(f"operation in ('I', 'U', 'D', 'P') or {faulty}{seen}").selectExpr(
         f"case operation when 'D' then 'delete' when 'N' then '{unchanged}' when 'P' then 'remove' else 'put' end "
         f"as {ACTION}",
-        "coalesce(keyhash, old_keyhash) as keyhash",
+        "coalesce(keyhash, _dbt_cdc_old_keyhash) as keyhash",
         "nonkeyhash",
         *[quote(column.name) for column in layout.columns],
         "operation",
-        f"case when operation = 'N' then old_operation end as {KEPT}",
-        f"case when operation = 'N' then old_eff_start_date else {date} end as eff_start_date",
+        f"case when operation = 'N' then _dbt_cdc_old_operation end as {KEPT}",
+        f"case when operation = 'N' then _dbt_cdc_old_eff_start_date else {date} end as eff_start_date",
         f"{date if delta else 'cast(null as date)'} as {SUPPLIED}",
         FAULT,
         f"coalesce({COPIES}, 0) as {COPIES}",
@@ -72,8 +71,9 @@ def changes(compared: Any, layout: Layout, settings: Settings, *, mark: bool = T
 def state(spark: Any, settings: Settings, where: str = "true") -> Any:
     """The base table's digests, named for `compare`."""
     return spark.sql(
-        "select keyhash as old_keyhash, nonkeyhash as old_nonkeyhash, operation as old_operation, "
-        f"eff_start_date as old_eff_start_date from {settings.base} where keyhash <> '' and {where}"
+        "select keyhash as _dbt_cdc_old_keyhash, nonkeyhash as _dbt_cdc_old_nonkeyhash, "
+        "operation as _dbt_cdc_old_operation, eff_start_date as _dbt_cdc_old_eff_start_date "
+        f"from {settings.base} where keyhash <> '' and {where}"
     )
 
 
@@ -83,7 +83,7 @@ def only_supplied(before: Any, staged: Any, rows: int) -> Any:
 
     keys = staged.selectExpr("keyhash as _dbt_cdc_key")
     small = broadcast(keys) if rows <= BROADCAST_ROWS else keys
-    return before.join(small, on=before["old_keyhash"] == small["_dbt_cdc_key"], how="left_semi")
+    return before.join(small, on=before["_dbt_cdc_old_keyhash"] == small["_dbt_cdc_key"], how="left_semi")
 
 
 def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
@@ -112,10 +112,10 @@ def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
     """)
     untouched = state(spark, settings, f"eff_start_date < {date}")
     known = past.where("past is not null").selectExpr(
-        "touched_key as old_keyhash",
-        "past.nonkeyhash as old_nonkeyhash",
-        "past.operation as old_operation",
-        "past.eff_start_date as old_eff_start_date",
+        "touched_key as _dbt_cdc_old_keyhash",
+        "past.nonkeyhash as _dbt_cdc_old_nonkeyhash",
+        "past.operation as _dbt_cdc_old_operation",
+        "past.eff_start_date as _dbt_cdc_old_eff_start_date",
     )
     return untouched.unionByName(known), past
 
@@ -155,7 +155,7 @@ def _now(compared: Any, settings: Settings) -> Any:
     A known key whose rows are all rejected is not here: it goes back to what it was, like one that a delta leaves.
     """
     return compared.where(kept_rows(settings)).selectExpr(
-        "coalesce(keyhash, old_keyhash) as now_key", "operation as now_operation"
+        "coalesce(keyhash, _dbt_cdc_old_keyhash) as now_key", "operation as now_operation"
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_cdc._sql import type_text
 from dbt_cdc.hashing import HASH_RULE
 
 #: Columns that hash_diff adds, and the bookkeeping columns of the base table.
@@ -129,17 +131,18 @@ class Stored:
     properties: Mapping[str, str]
 
 
-def resolve(settings: Settings, incoming: Any, types: Mapping[str, Any], stored: Stored | None) -> Layout:
-    """The layout of this load; raises one error that lists all faults.
+def resolve(
+    settings: Settings, incoming: Any, types: Mapping[str, Any], stored: Stored | None, faults: Sequence[str] = ()
+) -> Layout:
+    """The layout of this load; raises one error that lists all faults, after those that are known already.
 
     `incoming`: the schema of the data. `types`: the DataTypes of the model's `data_type` entries.
     """
     given = {f.name: f.dataType for f in incoming.fields}
-    faults = _name_faults(settings, list(given), list(stored.columns) if stored else [])
-    fail(settings.node, faults)
-    known = {name.lower(): name for name in [*given, *(stored.columns if stored else {})]}
+    unknown = _unknown_names(settings, list(given), list(stored.columns) if stored else [])
+    faults = [*_repeated_names(incoming.names), *_own_names(list(given)), *chain(*unknown.values()), *faults]
     keys, ignored, sensitive = (
-        {known[name.lower()] for name in names}
+        {name.lower() for name in names}
         for names in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
     )
     old = dict(stored.columns) if stored else {}
@@ -157,51 +160,67 @@ def resolve(settings: Settings, incoming: Any, types: Mapping[str, Any], stored:
         columns.append(
             Column(
                 name=name,
-                type=target.simpleString(),
+                type=type_text(target),
                 data_type=target,
                 source=source,
-                source_type=given[source].simpleString() if source else "",
+                source_type=type_text(given[source]) if source else "",
                 role=_role(lower, keys, ignored),
-                sensitive=lower in {s.lower() for s in sensitive},
+                sensitive=lower in sensitive,
                 new=bool(stored) and name in added,
             )
         )
     layout = Layout(tuple(columns))
     faults += _partition_faults(settings, layout)
     if stored:
-        faults += _stored_faults(settings, layout, stored, added)
+        faults += _stored_faults(settings, layout, stored, unknown)
+        faults += _change_faults(settings, layout, added)
     fail(settings.node, faults)
     return layout
 
 
 def _role(name: str, keys: set[str], ignored: set[str]) -> str:
-    if name in {key.lower() for key in keys}:
+    if name in keys:
         return "key"
-    return "ignored" if name in {i.lower() for i in ignored} else "compared"
+    return "ignored" if name in ignored else "compared"
 
 
-def _name_faults(settings: Settings, names: list[str], stored: list[str]) -> list[str]:
-    """`names`: of the data. A column that only the table has may be named too, except as a key: it is NULL."""
-    faults = []
+def _repeated_names(names: list[str]) -> list[str]:
     lower = [name.lower() for name in names]
-    for name in sorted({name for name in lower if lower.count(name) > 1}):
-        faults.append(f"the data have column '{name}' {lower.count(name)} times, each name may stand once")
-    for name in names:
-        if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_"):
-            faults.append(f"the data have a column '{name}', which hash_diff adds itself: rename it in the model")
+    return [
+        f"the data have column '{name}' {lower.count(name)} times, each name may stand once"
+        for name in sorted({name for name in lower if lower.count(name) > 1})
+    ]
+
+
+def _own_names(names: list[str]) -> list[str]:
+    return [
+        f"the data have a column '{name}', which hash_diff adds itself: rename it in the model"
+        for name in names
+        if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_")
+    ]
+
+
+def _unknown_names(settings: Settings, names: list[str], stored: list[str]) -> dict[str, list[str]]:
+    """The faults of options that name a column that is not there, by option. `names`: of the data.
+
+    A column that only the table has may be named too, except as a key: it is NULL.
+    """
+    lower = [name.lower() for name in names]
     listed = {
         "unique_key": settings.unique_key,
         "ignore_columns": settings.ignore_columns,
         "sensitive_columns": settings.sensitive_columns,
         "columns with a data_type": list(settings.types),
     }
+    faults: dict[str, list[str]] = {}
     for option, wanted in listed.items():
         for name in wanted:
             kept = option != "unique_key" and name.lower() in {n.lower() for n in stored}
             if name.lower() not in lower and not kept:
                 near = get_close_matches(name.lower(), lower, 1)
                 hint = f", did you mean '{names[lower.index(near[0])]}'?" if near else "."
-                faults.append(f"{option}: the data have no column '{name}'{hint} They have: {', '.join(names)}")
+                fault = f"{option}: the data have no column '{name}'{hint} They have: {', '.join(names)}"
+                faults.setdefault(option, []).append(fault)
     return faults
 
 
@@ -209,13 +228,12 @@ def _type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
     if old is None or (declared is None and given is None):
         return []
     if declared is not None:
-        if declared.simpleString() == old.simpleString():
-            return []
-        got, source = declared.simpleString(), "the model's data_type"
+        got, source, fits = declared.simpleString(), "the model's data_type", _kept_as(declared, old)
     else:
-        if widens(given.simpleString(), old.simpleString()):
-            return []
         got, source = given.simpleString(), "the data"
+        fits = widens(got, old.simpleString()) or _kept_as(given, old)
+    if fits:
+        return []
     return [
         f"column '{name}': the table has type {old.simpleString()}, {source} has {got}. "
         "Cast it in the model, or rebuild with --full-refresh"
@@ -236,6 +254,26 @@ def widens(narrow: str, wide: str) -> bool:
     return False
 
 
+def _kept_as(given: Any, table: Any) -> bool:
+    """Whether a table's column is of the type, or of what a format makes of it: Iceberg keeps a smallint as an int.
+
+    Both have the same text in a digest, so which of them is hashed makes no difference.
+    """
+    kind = given.typeName()
+    if kind != table.typeName():
+        one, other = given.simpleString(), table.simpleString()
+        return one in _WIDER and other in _WIDER and _WIDER.index(one) < _WIDER.index(other)
+    if kind == "array":
+        return _kept_as(given.elementType, table.elementType)
+    if kind == "map":
+        return _kept_as(given.keyType, table.keyType) and _kept_as(given.valueType, table.valueType)
+    if kind == "struct":
+        return given.names == table.names and all(
+            _kept_as(one.dataType, other.dataType) for one, other in zip(given.fields, table.fields, strict=True)
+        )
+    return bool(given.simpleString() == table.simpleString())
+
+
 def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
     """Names in partition_by that the tables don't have; what is more than a name (`days(ts)`) is left to Spark."""
     names = [*(column.name for column in layout.stored), "operation", "eff_start_date"]
@@ -248,7 +286,8 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
     ]
 
 
-def _stored_faults(settings: Settings, layout: Layout, stored: Stored, added: list[str]) -> list[str]:
+def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: Mapping[str, list[str]]) -> list[str]:
+    """What the tables were made with otherwise; lists that name unknown columns have their fault already."""
     faults = []
     now = layout.properties(settings)
     for name, label in {
@@ -263,18 +302,20 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, added: li
             current = _of_stored(current, stored)
         if name == "dbt_cdc.ignore_columns":
             before = _of_stored(before, stored)  # a run that was killed before it added a column had noted it
-        if before != current:
+        if before != current and label not in unknown:
             faults.append(
                 f"{label} is {current}, the table was made with {before}. Set it back, or rebuild with --full-refresh"
             )
-    missing = [column.name for column in layout.columns if column.source is None]
-    if settings.on_schema_change == "fail" and (added or missing):
-        faults.append(
-            f"on_schema_change is 'fail': new columns ({', '.join(added)}), missing columns ({', '.join(missing)})"
-        )
     return faults
 
 
 def _of_stored(names: str, stored: Stored) -> str:
     """The names that the tables have: a new column may take any role."""
     return json.dumps([name for name in json.loads(names) if name in stored.columns], ensure_ascii=False)
+
+
+def _change_faults(settings: Settings, layout: Layout, added: list[str]) -> list[str]:
+    missing = [column.name for column in layout.columns if column.source is None]
+    if settings.on_schema_change != "fail" or not (added or missing):
+        return []
+    return [f"on_schema_change is 'fail': new columns ({', '.join(added)}), missing columns ({', '.join(missing)})"]

@@ -14,7 +14,7 @@ from dbt_cdc._frames import to_spark
 from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, kept_rows, key_text, rejected, stage
 from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables, raise_other_run
-from dbt_cdc._sql import literal, quote, quoted
+from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc._submission import Outcome
 
 OPERATIONS = ("I", "U", "D", "X", "N")
@@ -38,18 +38,16 @@ class Load:
     def run(self, frame: Any) -> Outcome:
         marker = self.tables.marker()
         first = marker is None or self.settings.full_refresh
-        self._check_history(marker)
         stored = None if first else self.tables.stored()
-        layout = resolve(self.settings, frame.schema, self._declared(), stored)
-        self._check_date(None if first else marker)
+        types, faults = self._declared()
+        faults += self._history_faults(marker) if first else self._date_faults(marker)
+        layout = resolve(self.settings, frame.schema, types, stored, faults)
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
-        if self.settings.empty:
-            # dbt's dry run: no rows of an upstream mean nothing, least of all that every key is gone
-            if stored:
-                return Outcome("--empty: nothing loaded", dict.fromkeys(OPERATIONS, 0), 0)
-            frame = frame.limit(0)
         try:
+            if self.settings.empty:
+                # dbt's dry run: no rows of an upstream mean nothing, least of all that every key is gone
+                return self._dry(frame.limit(0), layout, stored, marker)
             if stored and marker:
                 counts = self._next(frame, layout, stored, marker)
             else:
@@ -67,38 +65,34 @@ class Load:
 
     # -- before anything is written -------------------------------------------------------------------------------
 
-    def _check_history(self, marker: Marker | None) -> None:
-        lost = marker is None and not self.spark.catalog.tableExists(self.settings.base)
-        if lost and not self.settings.full_refresh and self.spark.catalog.tableExists(self.settings.history):
-            fail(
-                self.settings.node,
-                [
-                    f"{self.settings.base} is gone, but its history {self.settings.history} is there. Bring the "
-                    "table back, or start both anew with --full-refresh"
-                ],
-            )
+    def _history_faults(self, marker: Marker | None) -> list[str]:
+        base, history = self.settings.base, self.settings.history
+        exists = self.spark.catalog.tableExists
+        if marker or self.settings.full_refresh or exists(base) or not exists(history):
+            return []
+        return [
+            f"{base} is gone, but its history {history} is there. Bring the table back, or start both anew with "
+            "--full-refresh"
+        ]
 
-    def _check_date(self, marker: Marker | None) -> None:
+    def _date_faults(self, marker: Marker | None) -> list[str]:
         date = self.settings.effective_date
-        if marker and date < marker.effective_date and not self.settings.allow_older_date:
-            fail(
-                self.settings.node,
-                [
-                    f"effective_date is {date}, the last load was of {marker.effective_date}. Load dates in order, or "
-                    "set allow_older_effective_date: true to take back every load since and load this date"
-                ],
-            )
+        if not marker or date >= marker.effective_date or self.settings.allow_older_date:
+            return []
+        return [
+            f"effective_date is {date}, the last load was of {marker.effective_date}. Load dates in order, or "
+            "set allow_older_effective_date: true to take back every load since and load this date"
+        ]
 
-    def _declared(self) -> dict[str, Any]:
-        """The DataTypes of the model's data_type entries, asked of Spark."""
+    def _declared(self) -> tuple[dict[str, Any], list[str]]:
+        """The DataTypes of the model's data_type entries, asked of Spark, and what it does not know."""
         types, faults = {}, []
         for name, text in self.settings.types.items():
             try:
                 types[name] = self.spark.sql(f"select cast(null as {text}) as c").schema.fields[0].dataType
             except Exception:
                 faults.append(f"column '{name}': '{text}' is no type that Spark knows (data_type in the model's YAML)")
-        fail(self.settings.node, faults)
-        return types
+        return types, faults
 
     def _check_rows(self, rows: Any, counts: dict[str, int], layout: Layout) -> None:
         """Raise one error for what is at fault in `rows` (with keyhash, FAULT, COPIES), some of each shown."""
@@ -129,6 +123,13 @@ class Load:
 
     # -- the first load ---------------------------------------------------------------------------------------------
 
+    def _dry(self, frame: Any, layout: Layout, stored: Stored | None, marker: Marker | None) -> Outcome:
+        """`--empty`: tables without rows where there are none; no load, so that the first one is still to come."""
+        if not stored:
+            self._first(frame, layout, marker)
+            self.tables.create_empty_history()
+        return Outcome("--empty: nothing loaded", dict.fromkeys(OPERATIONS, 0), 0)
+
     def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:
         settings = self.settings
         staged = stage(frame, layout, settings)
@@ -136,7 +137,7 @@ class Load:
         if careful:
             staged = self._hold(staged)
             count = self._check_first(staged, layout)
-        self._write_rejects(frame, layout)
+        self._write_rejects(frame, layout, anew=True)
         rows, properties = self._first_rows(staged, layout), {**layout.properties(settings), FIRST_LOAD: self.id}
         if self.tables.marker() != marker:
             raise_other_run(settings)
@@ -149,7 +150,8 @@ class Load:
                 self.tables.discard(self.id)
                 raise
         self._write_sensitive(staged.where(f"{FAULT} is null"), layout)
-        self.tables.confirm(self.id)
+        if not settings.empty:
+            self.tables.confirm(self.id)
         self._create_model(layout)
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}
 
@@ -203,7 +205,7 @@ class Load:
             before, touched = comparison.rewound(self.spark, settings)
         else:
             before = comparison.state(self.spark, settings)
-        known = before.where("old_operation <> 'D'").count()
+        known = before.where("_dbt_cdc_old_operation <> 'D'").count()
         if delta:
             before = comparison.only_supplied(before, staged, supplied)
         compared = comparison.compare(staged, before, settings)
@@ -215,7 +217,7 @@ class Load:
             rows = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
         rows = self._hold(rows)
         counts = self._count(rows if not again else comparison.changes(compared, layout, settings), known, layout)
-        self._write_rejects(frame, layout)
+        self._write_rejects(frame, layout, anew=False)
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
         today = f"eff_start_date = date{literal(settings.effective_date)}"
         self._write_sensitive(rows.where(f"{news} and {today}"), layout)
@@ -255,7 +257,7 @@ class Load:
         date = f"date{literal(settings.effective_date)}"
         values = {action: "'load'", "keyhash": "''", "operation": literal(settings.extract_type),
                   "eff_start_date": date}  # fmt: skip
-        fields = {f.name: f.dataType.simpleString() for f in source.schema.fields}
+        fields = {f.name: type_text(f.dataType) for f in source.schema.fields}
         own = self.spark.range(1).selectExpr(
             *[f"{values.get(name, f'cast(null as {kind})')} as {quote(name)}" for name, kind in fields.items()]
         )
@@ -316,17 +318,19 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         finally:
             self.spark.catalog.dropTempView(view)
 
-    def _write_rejects(self, frame: Any, layout: Layout) -> None:
-        """The rows that do not cast, in place of those of an earlier attempt at this date."""
+    def _write_rejects(self, frame: Any, layout: Layout, *, anew: bool) -> None:
+        """The rows that do not cast, in place of those of earlier attempts at this date and of later dates."""
         settings = self.settings
         if settings.on_cast_error != "rejects":
+            if anew:
+                self.tables.drop_rejects()
             return
         from pyspark.sql.functions import col, lit
 
         rows = rejected(frame, layout, settings)
-        if self.spark.catalog.tableExists(settings.rejects):
-            date = lit(settings.effective_date).cast("date")
-            rows.writeTo(settings.rejects).overwrite(col("eff_start_date") == date)
+        if not anew and self.spark.catalog.tableExists(settings.rejects):
+            since = col("eff_start_date") >= lit(settings.effective_date).cast("date")
+            rows.writeTo(settings.rejects).overwrite(since)
         else:
             self.tables.create(settings.rejects, rows, {}, ["eff_start_date"])
 

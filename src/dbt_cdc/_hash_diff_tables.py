@@ -18,7 +18,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
-from dbt_cdc._sql import literal, quote, quoted
+from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc._writer import Target, write
 
 PENDING = "pending:"
@@ -108,7 +108,8 @@ class Tables:
         new = [column for column in columns if column.name.lower() not in have]
         if not new:
             return
-        if any(_needs_mapping(column.name) for column in new) and self.settings.column_name_properties:
+        names = [name for column in new for name in _all_names(column.struct_field)]
+        if any(map(_needs_mapping, names)) and self.settings.column_name_properties:
             self.set_properties(table, self.settings.column_name_properties)
         listed = ", ".join(f"{quote(column.name)} {column.type}" for column in new)
         self.spark.sql(f"alter table {table} add columns ({listed})")
@@ -171,13 +172,16 @@ class Tables:
         if rebuild:
             self.create(self.settings.history, rows, properties, ["eff_start_date"])
             return
-        added = {f.name: f.dataType.simpleString() for f in rows.schema.fields}
-        have = {f.name for f in self.spark.table(self.settings.history).schema.fields}
-        new = [Column(n, t, None, None, "", "compared") for n, t in added.items() if n not in have]
-        self.add_columns(self.settings.history, new)
+        columns = [Column(f.name, type_text(f.dataType), f.dataType, None, "", "compared") for f in rows.schema.fields]
+        self.add_columns(self.settings.history, columns)
         since = col("eff_start_date") >= lit(marker.effective_date).cast("date")
         rows.writeTo(self.settings.history).overwrite(since)
         self.set_properties(self.settings.history, properties)
+
+    def create_empty_history(self) -> None:
+        """A history of no load; the first load makes it anew."""
+        rows = self.spark.table(self.settings.base).where("false").drop(SUPPLIED, LOAD)
+        self.create(self.settings.history, rows, {}, ["eff_start_date"])
 
     def create_model(self, layout: Layout, *, as_view: bool) -> None:
         """The model itself: rows that the last load did not change read N, or X where it did not supply them."""
@@ -226,6 +230,14 @@ where b.keyhash <> '' and b.operation <> 'D'
             self.spark.sql(f"drop {'view' if as_view else 'table'} if exists {settings.sensitive}")
             self.spark.sql(f"drop table {settings.sensitive_base}")
 
+    def drop_rejects(self) -> None:
+        """What the loads before a model was begun anew rejected, where it rejects no more."""
+        rejects = self.settings.rejects
+        if not self.spark.catalog.tableExists(rejects):
+            return
+        if self.spark.table(rejects).columns == ["eff_start_date", "keyhash", "fault", "incoming_row"]:
+            self.spark.sql(f"drop table {rejects}")
+
     def _show(self, name: str, columns: list[str], query: str, as_view: bool) -> None:
         if not as_view:
             self.create(name, self.spark.sql(query), {MODEL_OF: self.settings.base})
@@ -261,12 +273,14 @@ def _kept(properties: dict[str, str]) -> dict[str, str]:
 
 
 def _needs_mapping(name: str) -> bool:
-    return bool(re.search(r"[ ,;{}()\n\t=]", name))
+    return bool(re.search(r"[ ,;{}()\n\t=.]", name))
 
 
 def _all_names(field: Any) -> list[str]:
-    names = [field.name]
-    kind = field.dataType
-    for inner in (getattr(kind, "elementType", None), getattr(kind, "keyType", None), getattr(kind, "valueType", None)):
-        names += [name for part in getattr(inner, "fields", []) for name in _all_names(part)]
-    return names + [name for part in getattr(kind, "fields", []) for name in _all_names(part)]
+    return [field.name, *_inner_names(field.dataType)]
+
+
+def _inner_names(data_type: Any) -> list[str]:
+    parts = [getattr(data_type, part, None) for part in ("elementType", "keyType", "valueType")]
+    names = [name for part in parts if part is not None for name in _inner_names(part)]
+    return names + [name for field in getattr(data_type, "fields", []) for name in _all_names(field)]

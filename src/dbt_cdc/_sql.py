@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 
 def quote(name: str) -> str:
@@ -20,3 +21,15 @@ def literal(value: object) -> str:
 def quoted(names: Iterable[str], prefix: str = "") -> list[str]:
     """Names as identifiers, each with an optional table alias before it."""
     return [(f"{prefix}." if prefix else "") + quote(name) for name in names]
+
+
+def type_text(data_type: Any) -> str:
+    """A DataType as SQL; unlike `simpleString`, with the names of nested fields quoted."""
+    kind = data_type.typeName()
+    if kind == "array":
+        return f"array<{type_text(data_type.elementType)}>"
+    if kind == "map":
+        return f"map<{type_text(data_type.keyType)}, {type_text(data_type.valueType)}>"
+    if kind == "struct":
+        return f"struct<{', '.join(f'{quote(f.name)}: {type_text(f.dataType)}' for f in data_type.fields)}>"
+    return str(data_type.simpleString())

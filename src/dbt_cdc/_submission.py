@@ -107,7 +107,7 @@ class SessionPythonJobHelper(PythonJobHelper):
 
     def _frame(self, namespace: dict[str, Any]) -> Any:
         spark, started = namespace["spark"], perf_counter()
-        frame = to_spark(namespace["model"](namespace["dbtObj"](_reader(spark)), spark), spark)
+        frame = to_spark(namespace["model"](namespace["dbtObj"](reader(spark)), spark), spark)
         _logger.debug(f"{self.parsed_model['unique_id']}: model() returned after {perf_counter() - started:.2f} s")
         return frame
 
@@ -132,6 +132,6 @@ def _module(name: str, path: str) -> Iterator[dict[str, Any]]:
         del sys.modules[name]
 
 
-def _reader(spark: Any) -> Callable[[str], Any]:
+def reader(spark: Any) -> Callable[[str], Any]:
     """Reads what dbt names as an upstream: a table, or under `--empty` and `--sample` a source's query in brackets."""
     return lambda named: spark.sql(f"select * from {named}") if named.startswith("(") else spark.table(named)

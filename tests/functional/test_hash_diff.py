@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import pytest
@@ -21,12 +22,16 @@ YAML = """
 MODEL = """
     def model(dbt, spark):
         dbt.config(materialized="hash_diff")
-        return spark.table("{schema}.incoming")
+        return dbt.source("landing", "incoming")
+"""
+SOURCES = """
+    sources:
+      - {name: landing, schema: "{{ target.schema }}", tables: [{name: incoming}]}
 """
 
 
 def prepare(project: Project, yaml: str = YAML) -> None:
-    project.write({"models/t.py": MODEL.replace("{schema}", project.schema), "models/t.yml": yaml})
+    project.write({"models/t.py": MODEL, "models/t.yml": yaml, "models/sources.yml": SOURCES})
 
 
 def load(project: Project, day: str, values: str, extract: str = "full") -> Any:
@@ -69,6 +74,13 @@ def test_full_loads_tell_inserted_updated_deleted_and_unchanged_rows_apart(proje
     ]
     assert project.columns("t") == columns
     assert project.columns("t__history") == columns
+    digests = [
+        (1, hashlib.md5(b'{"id":1}').hexdigest(), hashlib.md5(b'{"v":"a"}').hexdigest()),
+        (2, hashlib.md5(b'{"id":2}').hexdigest(), hashlib.md5(b'{"v":"b"}').hexdigest()),
+        (3, hashlib.md5(b'{"id":3}').hexdigest(), hashlib.md5(b"{}").hexdigest()),
+    ]
+    for table in ("t", "t__history"):
+        assert project.rows(f"select id, keyhash, nonkeyhash from {{schema}}.{table} order by id") == digests
     assert project.tables() == {"incoming", "t", "t__base", "t__history"}
     for table in ("t", "t__base", "t__history"):
         described = {row[0]: row[2] for row in project.rows(f"describe table {{schema}}.{table}")}
@@ -117,7 +129,19 @@ def test_full_loads_tell_inserted_updated_deleted_and_unchanged_rows_apart(proje
 
 def test_deltas_leave_what_they_do_not_supply_and_read_it_as_x(project: Project) -> None:
     prepare(project)
-    load(project, "2020-01-01", "(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')", "delta")
+    # dbt's dry run makes the tables and loads nothing: any date may be the first
+    project.sql(f"create table {{schema}}.incoming using {project.file_format} as select 1 as id, 'a' as v")
+    for _ in range(2):
+        project.dbt("run", "--empty", "--vars", "day: '2030-01-01'")
+        dry = project.run_results()["t"]
+        assert dry["message"] == "--empty: nothing loaded"
+        assert dry["adapter_response"]["operations"] == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 0}
+        assert project.tables() == {"incoming", "t", "t__base", "t__history"}
+        for table in ("t", "t__history"):
+            assert project.rows(f"select keyhash, nonkeyhash, id, v, operation from {{schema}}.{table}") == []
+    first = load(project, "2020-01-01", "(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')", "delta")
+    assert first["operations"] == {"I": 4, "U": 0, "D": 0, "X": 0, "N": 0}
+    assert history(project, "2020-01-01") == [(1, "a", "I"), (2, "b", "I"), (3, "c", "I"), (4, "d", "I")]
     second = load(project, "2020-01-02", "(1, 'a'), (2, 'B'), (5, 'e')", "delta")
     assert second["operations"] == {"I": 1, "U": 1, "D": 0, "X": 2, "N": 1}
     assert current(project) == [
@@ -140,6 +164,67 @@ def test_deltas_leave_what_they_do_not_supply_and_read_it_as_x(project: Project)
         (2, "B", "I", "2020-01-05"),
         (3, "c", "X", "2020-01-01"),
     ]
+
+
+ODD_YAML = """
+    models:
+      - name: t
+        config:
+          unique_key: [id.x]
+          meta: {dbt_cdc: {effective_date: "{{ var('day') }}", sensitive_columns: ["größe`"]}}
+        columns: [{name: small, data_type: smallint}]
+"""
+ODD = """
+    select id as `id.x`, cast(id as string) as small, 'd' as old_eff_start_date, 'o' as old_operation,
+        'k' as old_keyhash, 'n' as old_nonkeyhash, past, 'g' as `größe```, chosen as `select`, 'it''s' as `with "space`,
+        named_struct('first-name', 'Ann', 'all', array(named_struct('last name', cast(1 as tinyint)))) as name {more}
+    from values {rows} as (id, past, chosen)
+"""
+
+
+def test_names_that_need_quotes_and_types_that_a_format_widens_are_taken_as_they_are(project: Project) -> None:
+    def supply(day: str, rows: str, more: str = "") -> Any:
+        query = " ".join(ODD.replace("{rows}", rows).replace("{more}", more).split())
+        text = f"""
+            def model(dbt, spark):
+                dbt.config(materialized="hash_diff")
+                return spark.sql({query!r})
+        """
+        project.write({"models/t.py": text, "models/t.yml": ODD_YAML})
+        project.dbt("run", "--vars", f"day: '{day}'")
+        return project.run_results()["t"]["adapter_response"]["operations"]
+
+    assert supply("2020-01-01", "(1, 'p', 'a'), (2, 'p', 'b'), (3, 'p', 'c')") == {
+        "I": 3, "U": 0, "D": 0, "X": 0, "N": 0}  # fmt: skip
+    late = ", if(id = 4, named_struct('x-y', map('a.b', 1)), null) as `late, ``one``.`"
+    for _ in range(2):  # the second time, rows go back to what they were
+        assert supply("2020-01-02", "(1, 'p', 'A'), (2, 'p', 'b'), (4, 'p', 'd')", late) == {
+            "I": 1, "U": 1, "D": 1, "X": 0, "N": 1}  # fmt: skip
+    names = ["id.x", "small", "old_eff_start_date", "old_operation", "old_keyhash", "old_nonkeyhash", "past", "select",
+             'with "space', "name", "late, `one`."]  # fmt: skip
+    columns = ["keyhash", "nonkeyhash", *names, "operation", "eff_start_date"]
+    assert [name for name, _ in project.columns("t")] == columns
+    # a table's new columns come last
+    assert [name for name, _ in project.columns("t__history")] == [*(c for c in columns if c != names[-1]), names[-1]]
+    small = "smallint" if project.file_format == "delta" else "int"
+    assert dict(project.columns("t"))["small"] == small
+    values = (
+        '`id.x`, small, old_operation, past, `select`, `with "space`, name.`first-name`, name.all[0].`last name`,'
+        " `late, ``one``.`.`x-y`['a.b'], operation"
+    )
+    same = ("o", "p"), ("it's", "Ann", 1)
+    assert project.rows(f"select {values} from {{schema}}.t order by 1") == [
+        (1, 1, *same[0], "A", *same[1], None, "U"),
+        (2, 2, *same[0], "b", *same[1], None, "N"),
+        (4, 4, *same[0], "d", *same[1], 1, "I"),
+    ]
+    day = "where eff_start_date = date'2020-01-02'"
+    assert project.rows(f"select {values} from {{schema}}.t__history {day} order by 1") == [
+        (1, 1, *same[0], "A", *same[1], None, "U"),
+        (3, 3, *same[0], "c", *same[1], None, "D"),
+        (4, 4, *same[0], "d", *same[1], 1, "I"),
+    ]
+    assert project.rows("select `größe```, count(*) from {schema}.t__sensitive group by 1") == [("g", 3)]
 
 
 def test_in_a_catalog_without_views_the_model_is_a_table(project: Project) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+import hashlib
+import json
 import os
 from typing import Any
 
 import pytest
 
 from tests.support.project import Project
-
-pytestmark = pytest.mark.one_format
 
 MODEL = """
 def model(dbt, spark):
@@ -29,8 +30,27 @@ models:
       - {name: salary, data_type: "decimal(10,2)"}
       - {name: ssn, data_type: string, config: {meta: {dbt_cdc: {sensitive: true}}}}
       - {name: loaded_at, data_type: timestamp, meta: {dbt_cdc: {ignore: true}}}
+      - {name: score, data_type: double}
+      - {name: born, data_type: date}
 """
-HEADER = "country,nr,full name,salary,ssn,loaded_at"
+HEADER = "country,nr,full name,salary,ssn,loaded_at,score,born"
+
+
+#: A row of one load // of the next: keys and values that run together, NULLs that come, go and stay, NaN, wide numbers.
+CASES = [
+    "1,23,two keys,,, // 1,23,two keys,,,",
+    "12,3,two keys,,, // 12,3,two keys,,,",
+    "A,1,ab,,c, // A,1,a,,bc,",
+    "A,2,,,x, // A,2,x,,,",
+    "A,3,,,, // A,3,now,,,",
+    "A,4,was,,, // A,4,,,,",
+    "A,5,,,, // A,5,,,,",
+    "A,6,,,,,NaN // A,6,,,,,NaN",
+    "A,7,,,,,0.5 // A,7,,,,,NaN",
+    "A,3000000000,wide,,, // A,3000000000,wide,,,",
+    "A,3000000001,,,,,,1999-12-31 // A,3000000001,,,,,,2000-01-01",
+    "A,3000000002,,,,,,1999-12-31 // A,3000000002,,,,,,1999-12-31",
+]
 
 
 def prepare(project: Project, yaml: str = YAML) -> None:
@@ -70,9 +90,11 @@ def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yam
         'FR,1,"Ann, B",1.5,s1,2020-01-01 01:00:00',
         "FR,2,,2,s2,2020-01-01 01:00:00",
         "DE,12,Cy,,,2020-01-01 01:00:00",
+        *(case.split(" // ")[0] for case in CASES),
     )
-    assert run(project, "2020-01-01") == {"I": 3, "U": 0, "D": 0, "X": 0, "N": 0}
-    main = ["keyhash", "nonkeyhash", "country", "nr", "full name", "salary", "loaded_at", "operation", "eff_start_date"]
+    assert run(project, "2020-01-01") == {"I": 15, "U": 0, "D": 0, "X": 0, "N": 0}
+    main = ["keyhash", "nonkeyhash", "country", "nr", "full name", "salary", "loaded_at", "score", "born", "operation",
+            "eff_start_date"]  # fmt: skip
     assert [name for name, _ in project.columns("people")] == main
     assert [name for name, _ in project.columns("people__history")] == main
     assert dict(project.columns("people"))["salary"] == "decimal(10,2)"
@@ -84,19 +106,42 @@ def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yam
         'FR,01,"Ann, B",1.50,s1,2020-01-02 02:00:00',
         "FR,2,,2,s2 new,2020-01-02 02:00:00",
         "DE,1,Cy,,,2020-01-02 02:00:00",
+        *(case.split(" // ")[1] for case in CASES),
     )
-    assert run(project, "2020-01-02") == {"I": 1, "U": 1, "D": 1, "X": 0, "N": 1}
+    assert run(project, "2020-01-02") == {"I": 1, "U": 7, "D": 1, "X": 0, "N": 7}
     assert state(project) == [
+        ("1", 23, "two keys", None, None, None, "N"),
+        ("12", 3, "two keys", None, None, None, "N"),
+        ("A", 1, "a", None, "bc", None, "U"),
+        ("A", 2, "x", None, None, None, "U"),
+        ("A", 3, "now", None, None, None, "U"),
+        ("A", 4, None, None, None, None, "U"),
+        ("A", 5, None, None, None, None, "N"),
+        ("A", 6, None, None, None, None, "N"),
+        ("A", 7, None, None, None, None, "U"),
+        ("A", 3000000000, "wide", None, None, None, "N"),
+        ("A", 3000000001, None, None, None, None, "U"),
+        ("A", 3000000002, None, None, None, None, "N"),
         ("DE", 1, "Cy", None, None, "02", "I"),
         ("FR", 1, "Ann, B", "1.50", "s1", "01", "N"),
         ("FR", 2, None, "2.00", "s2 new", "02", "U"),
     ]
-    before = state(project)
+    others = (
+        "select nr, cast(score as string), cast(born as string) from {schema}.people where country = 'A' and nr > 5"
+    )
+    assert project.rows(f"{others} order by 1") == [
+        (6, "NaN", None),
+        (7, "NaN", None),
+        (3000000000, None, None),
+        (3000000001, None, "2000-01-01"),
+        (3000000002, None, "1999-12-31"),
+    ]
+    before = state(project)[len(CASES) :]
     # a new column without values changes nothing
     land(project, *[line + "," for line in (
         'FR,01,"Ann, B",1.50,s1,2020-01-02 02:00:00', "FR,2,,2,s2 new,2020-01-02 02:00:00",
         "DE,1,Cy,,,2020-01-02 02:00:00")], header=HEADER + ",city")  # fmt: skip
-    assert run(project, "2020-01-03") == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 3}
+    assert run(project, "2020-01-03") == {"I": 0, "U": 0, "D": 12, "X": 0, "N": 3}
     assert [row[:6] for row in state(project)] == [row[:6] for row in before]
     assert "city" in dict(project.columns("people"))
     assert "city" in dict(project.columns("people__history"))
@@ -120,6 +165,7 @@ def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yam
     assert "ssn" in dict(project.columns("people"))
 
 
+@pytest.mark.one_format
 def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project) -> None:
     prepare(project)
     good = "FR,1,Ann,1,secret,2020-01-01 01:00:00"
@@ -138,6 +184,21 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     assert """2 rows share their key with another row: {"country":"FR","nr":1} 2 times""" in said
     assert "secret" not in said
     assert project.tables() == set()
+    # neither a sensitive value nor a key of which a part is sensitive is shown, in the error or in dbt's log
+    hidden = YAML.replace("ssn, data_type: string", "ssn, data_type: int")
+    prepare(
+        project, hidden.replace("meta: {dbt_cdc: {key: true}}}", "meta: {dbt_cdc: {key: true, sensitive: true}}}", 1)
+    )
+    land(project, "hush1,1,Ann,1,hush2,", "hush3,2,Bo,1,5,", "hush3,2,Bo,1,5,", "hush4,,Bo,1,5,")
+    said = error(project, "2020-01-01")
+    assert "1 rows have a value that does not cast: does not cast: ssn (int) (hidden)." in said
+    twice, null = (hashlib.md5(text).hexdigest() for text in (b'{"country":"hush3","nr":2}', b'{"country":"hush4"}'))
+    assert f"2 rows share their key with another row: keyhash {twice} 2 times." in said
+    assert f"1 rows have NULL in a key part: null key part: nr in keyhash {null}." in said
+    assert "hush" not in said + project.log()
+    assert project.tables() == set()
+    prepare(project)
+    land(project, *bad)
     # a table that hash_diff did not make is replaced when asked, and not before the data are found good
     project.sql(f"create table {{schema}}.people using {project.file_format} as select 1 as old")
     assert "is a table that hash_diff did not make" in error(project, "2020-01-01")
@@ -152,22 +213,43 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     held = state(project)
     land(project, *bad)
     assert "2 rows share their key with another row" in error(project, "2020-01-03")
-    land(project, good)
-    older = error(project, "2020-01-01")
-    assert "effective_date is 2020-01-01, the last load was of 2020-01-02" in older
     land(project, "1,Ann,1,x,2020-01-01 01:00:00", header="nr,full name,salary,ssn,loaded_at")
     missing = error(project, "2020-01-03")
     assert "unique_key: the data have no column 'country'" in missing
+    # what can be known before the data are read is told at once
     land(project, good)
-    prepare(project, YAML.replace("full name, data_type: string", "full name, meta: {dbt_cdc: {key: true}}"))
-    keys = error(project, "2020-01-03")
-    assert 'unique_key is ["country", "full name", "nr"], the table was made with ["country", "nr"]' in keys
-    prepare(project, YAML.replace("effective_date:", "hash_algorithm: sha2_256, effective_date:"))
-    assert "hash_algorithm is sha2_256, the table was made with md5" in error(project, "2020-01-03")
+    changed = YAML
+    for was, now in {
+        "effective_date:": "hash_algorithm: sha2_256, effective_date:",
+        "full name, data_type: string": "full name, meta: {dbt_cdc: {key: true}}",
+        "data_type: bigint": "data_type: bgint",
+        "decimal(10,2)": "decimal(10,1)",
+        "sensitive: true": "sensitive: false",
+        "ignore: true": "ignore: false",
+        "name: born": "name: bron",
+    }.items():
+        changed = changed.replace(was, now)
+    prepare(project, changed)
+    project.sql("alter table {schema}.people__base set tblproperties ('dbt_cdc.hash_rule' = '0')")
+    said = error(project, "2020-01-01")
+    for part in (
+        "columns with a data_type: the data have no column 'bron', did you mean 'born'?",
+        "column 'nr': 'bgint' is no type that Spark knows",
+        "effective_date is 2020-01-01, the last load was of 2020-01-02",
+        "column 'salary': the table has type decimal(10,2), the model's data_type has decimal(10,1)",
+        "the hash rule is 1, the table was made with 0",
+        "hash_algorithm is sha2_256, the table was made with md5",
+        'unique_key is ["country", "full name", "nr"], the table was made with ["country", "nr"]',
+        'ignore_columns is [], the table was made with ["loaded_at"]',
+        'sensitive_columns is [], the table was made with ["ssn"]',
+    ):
+        assert f"- {part}" in said
+    project.sql("alter table {schema}.people__base set tblproperties ('dbt_cdc.hash_rule' = '1')")
     assert state(project) == held
     assert project.rows("select count(*) from {schema}.people__history") == [(1,)]
 
 
+@pytest.mark.one_format
 def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
     prepare(
         project,
@@ -225,6 +307,16 @@ def test_rows_that_do_not_cast_go_to_the_rejects_when_asked_and_a_known_key_keep
         ("does not cast: salary (decimal(10,2)) 'three'", "three"),
     ]
     assert project.rows("select count(*) from {schema}.people__rejects where contains(incoming_row, 'ssn')") == [(0,)]
+    # a full refresh begins anew with these, too
+    land(project, "FR,1,Ann,1,s,2020-01-01 01:00:00", "FR,z,Bo,2,s,2020-01-01 01:00:00")
+    os.environ["HASH_DIFF_DAY"] = "2020-01-01"
+    project.dbt("run", "--full-refresh")
+    rejects = "select cast(eff_start_date as string), fault from {schema}.people__rejects"
+    assert project.rows(rejects) == [("2020-01-01", "does not cast: nr (bigint) 'z'")]
+    prepare(project)
+    land(project, "FR,1,Ann,1,s,2020-01-01 01:00:00")
+    project.dbt("run", "--full-refresh")
+    assert "people__rejects" not in project.tables()
 
 
 LANDED = """
@@ -250,6 +342,7 @@ RECORD_GRANTS = """
 """
 
 
+@pytest.mark.one_format
 def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(project: Project) -> None:
     landing, elsewhere = project.folder / "landing", project.folder / "elsewhere"
     project.sql(
@@ -335,6 +428,7 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
         assert project.rows(query) == [(7, "I", "2019-01-01")]
 
 
+@pytest.mark.one_format
 def test_what_a_tables_layout_can_not_be_is_refused(project: Project) -> None:
     prepare(
         project,
@@ -349,3 +443,71 @@ def test_what_a_tables_layout_can_not_be_is_refused(project: Project) -> None:
     assert "clustered_by has no meaning for hash_diff; its tables take partition_by" in said
     assert "buckets has no meaning for hash_diff" in said
     assert project.tables() == set()
+
+
+LISTS = """
+models:
+  - name: listed
+    config:
+      unique_key: id
+      on_schema_change: ignore
+      meta: {dbt_cdc: {ignore_columns: [seen], sensitive_columns: [phone], hash_algorithm: sha2_256,
+                       effective_date: "{{ var('day') }}", allow_older_effective_date: true}}
+  - name: strict
+    config:
+      on_schema_change: fail
+      meta: {dbt_cdc: {unique_key: [id], hash_algorithm: xxhash64}}
+"""
+
+
+@pytest.mark.one_format
+def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_the_runs_own_date(
+    project: Project,
+) -> None:
+    models = {f"models/{name}.py": MODEL.replace(FROM_CSV, f'spark.table("{project.schema}.rows")')
+              for name in ("listed", "strict")}  # fmt: skip
+    changed = """
+        {{ config(materialized='view') }}
+        select id, operation, cast(eff_start_date as string) as day
+        from {{ dbt_cdc.companion(ref('listed'), 'history') }}
+    """
+    project.write({**models, "models/models.yml": LISTS, "models/changed.sql": changed})
+
+    def supply(rows: str, columns: str = "id, phone, seen") -> None:
+        table = f"create or replace table {{schema}}.rows using {project.file_format}"
+        project.sql(f"{table} as select * from values {rows} as t ({columns})")
+
+    supply("(1, '555', 'x'), (2, '556', 'x'), (3, null, 'x')")
+    dates = [datetime.datetime.now(datetime.timezone.utc).date()]
+    project.dbt("run", "--vars", "day: '2020-01-05'")
+    dates.append(datetime.datetime.now(datetime.timezone.utc).date())
+    date = project.rows("select distinct eff_start_date from {schema}.strict")[0][0]
+    assert date in dates
+    strict = project.rows("select id, keyhash rlike '^[0-9a-f]{16}$', operation from {schema}.strict order by id")
+    assert strict == [(1, True, "I"), (2, True, "I"), (3, True, "I")]
+    digests = project.rows("select id, keyhash, nonkeyhash, seen from {schema}.listed order by id")
+    assert digests == [
+        (1, hashlib.sha256(b'{"id":1}').hexdigest(), hashlib.sha256(b'{"phone":"555"}').hexdigest(), "x"),
+        (2, hashlib.sha256(b'{"id":2}').hexdigest(), hashlib.sha256(b'{"phone":"556"}').hexdigest(), "x"),
+        (3, hashlib.sha256(b'{"id":3}').hexdigest(), hashlib.sha256(b"{}").hexdigest(), "x"),
+    ]
+    held = project.rows("select * from {schema}.strict order by id")
+
+    # an older date takes back the load since; a new column is left out, or refused
+    supply("(1, '555', 'y', 'Rome'), (2, '5', 'y', 'Oslo')", "id, phone, seen, city")
+    said = project.error("run", "--vars", "day: '2020-01-04'")
+    assert "model.consumer.strict can't run, nothing was written" in said
+    assert "on_schema_change is 'fail': new columns (city), missing columns ()" in said
+    assert project.rows("select * from {schema}.strict order by id") == held
+    assert project.run_results()["listed"]["adapter_response"]["operations"] == {"I": 2, "U": 0, "D": 0, "X": 0, "N": 0}
+    current = "select t.id, s.phone, t.seen, t.operation from {schema}.listed t join {schema}.listed__sensitive s"
+    assert project.rows(f"{current} using (keyhash) order by 1") == [(1, "555", "y", "I"), (2, "5", "y", "I")]
+    assert [name for name, _ in project.columns("listed")][2:-2] == ["id", "seen"]
+    manifest = json.loads((project.folder / "target/manifest.json").read_text())
+    assert manifest["nodes"]["model.consumer.changed"]["depends_on"]["nodes"] == ["model.consumer.listed"]
+    history = [(1, "I", "2020-01-04"), (2, "I", "2020-01-04")]
+    assert project.rows("select * from {schema}.changed order by id") == history
+    supply("(1, '555', 'z', 'Paris'), (2, '6', 'z', 'Oslo')", "id, phone, seen, city")
+    project.dbt("run", "--select", "listed", "--vars", "day: '2020-01-06'")
+    assert project.rows(f"{current} using (keyhash) order by 1") == [(1, "555", "y", "N"), (2, "6", "z", "U")]
+    assert project.rows("select * from {schema}.changed order by id, day") == [*history, (2, "U", "2020-01-06")]

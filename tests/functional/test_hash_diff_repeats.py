@@ -30,16 +30,19 @@ def rows(**values: str | None) -> Rows:
     return {int(name[1:]): (value,) for name, value in values.items()}
 
 
-@pytest.mark.one_format
 def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Project) -> None:
     loaded = model(project)
     first = ("2020-01-01", rows(_1="a", _2="b", _3="c", _4="d"), "full")
     second = ("2020-01-03", rows(_1="x", _2="B", _3="c", _5="e"), "delta")
-    loaded.load(*first)
+    for _ in range(2):
+        assert loaded.load(*first) == {"I": 4, "U": 0, "D": 0, "X": 0, "N": 0}
+        loaded.check(Expected.of([first]))
     loaded.load(*second)
+    whole = ("2020-01-03", rows(_1="a", _2="B", _9="z"), "full")  # two D, one U
     for again in (
         second,
-        ("2020-01-03", rows(_1="a", _2="B", _9="z"), "full"),
+        whole,
+        whole,
         ("2020-01-03", rows(_4="d"), "delta"),
     ):
         expected = Expected.of([first, again])

@@ -17,8 +17,6 @@ from dbt_cdc.synthetic.__main__ import main
 from tests.support.project import Project
 from tests.support.spark import ROOT
 
-pytestmark = pytest.mark.one_format
-
 SIZES: dict[str, Any] = {
     "no_init_recs": 20,
     "no_incr_recs": 25,
@@ -37,6 +35,7 @@ DIFFERENCE = """
 """
 
 
+@pytest.mark.one_format
 def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project) -> None:
     project.dbt("run")
     assert project.tables() == set()
@@ -53,6 +52,7 @@ def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project)
     assert [kind for _, kind in project.columns("synthetic_initial")] == ["string"] * 2 + ["int"] * 3
 
 
+@pytest.mark.one_format
 def test_shipped_models_name_every_fault_of_the_var_and_leave_the_schema_empty(project: Project) -> None:
     wrong: dict[str, Any] = {"no_init_rec": 20, "no_keys": 1, "skew": -1}
     project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
@@ -80,6 +80,7 @@ def files(folder: Path) -> list[list[str]]:
     return [row for part in sorted(folder.glob("*.csv")) for row in csv.reader(part.open())]
 
 
+@pytest.mark.one_format
 def test_the_command_writes_csv_folders_without_header_and_replaces_what_was_there(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,8 +118,11 @@ def test_the_command_writes_headers_other_formats_and_later_loads(
     for _ in range(2):
         assert main([*COMMAND, *tables, "--format", table_format]) == 0
     assert project.rows(DIFFERENCE.format(before=tables[0], after=tables[1])) == [(9, 4, 2, 14)]
+    described = dict(row[:2] for row in project.rows("describe table extended {schema}.day2"))
+    assert described["Provider"] == table_format
 
 
+@pytest.mark.one_format
 def test_the_command_refuses_what_does_not_fit_before_anything_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,6 +143,7 @@ def test_the_command_refuses_what_does_not_fit_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.one_format
 def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dbt_cdc.synthetic", *COMMAND[:-1], "0.9", "day1", "day2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -148,6 +153,7 @@ def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.one_format
 def test_the_command_runs_over_spark_connect_and_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dbt_cdc.synthetic", *COMMAND, "day1", "day2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "SPARK_REMOTE": "local[2]"}
@@ -157,6 +163,7 @@ def test_the_command_runs_over_spark_connect_and_gives_the_same_rows(spark: Spar
     assert sorted(files(tmp_path / "day2")) == sorted([*row[:2], *map(java_text, row[2:])] for row in expected)
 
 
+@pytest.mark.one_format
 def test_apply_changes_makes_of_a_feed_what_its_truth_says_in_batches_of_any_order(project: Project) -> None:
     disorder = synthetic.Disorder(late=0.1, duplicates=0.1, out_of_order=0.2, deletes=0.2, hot=1)
     feed = synthetic.change_feed(

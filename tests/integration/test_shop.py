@@ -7,6 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,17 @@ from tests.support.spark import ROOT
 NOT_COPIED = shutil.ignore_patterns("packages.yml", "profiles.yml", "dbt_packages", "target", "logs", "warehouse")
 
 
+@dataclass(frozen=True)
+class SecondDay:
+    """What day 2 said of the accounts, and left in them."""
+
+    results: dict[str, Any]
+    log: str
+    accounts: set[tuple[Any, ...]]
+
+
 @pytest.fixture(scope="module")
-def shop(spark: SparkSession, target: dict[str, Any], table_format: str) -> Iterator[Project]:
+def days(spark: SparkSession, target: dict[str, Any], table_format: str) -> Iterator[tuple[Project, SecondDay]]:
     """The shop after three days."""
     os.environ["DBT_CDC_FORMAT"] = table_format
     with tempfile.TemporaryDirectory() as folder:
@@ -31,8 +41,16 @@ def shop(spark: SparkSession, target: dict[str, Any], table_format: str) -> Iter
         shutil.copytree(ROOT / "integration_tests", project.folder, ignore=NOT_COPIED, dirs_exist_ok=True)
         for day in (1, 2, 3):
             project.dbt("build", "--profile", "consumer", "--vars", f"{{day: {day}}}")
-        yield project
+            if day == 2:
+                accounts = set(project.rows("select operation, count(*) from {schema}.accounts group by all"))
+                second = SecondDay(project.run_results()["accounts"], project.log(), accounts)
+        yield project, second
         project.drop_schema()
+
+
+@pytest.fixture
+def shop(days: tuple[Project, SecondDay]) -> Project:
+    return days[0]
 
 
 def test_the_snapshot_names_the_run_that_wrote_and_closed_every_record(shop: Project) -> None:
@@ -63,7 +81,14 @@ def test_a_customer_that_returns_with_an_old_timestamp_is_there_again(shop: Proj
     assert rows == [(False, False, False, False), (False, True, True, True)]
 
 
-def test_extracts_are_counted_exactly(shop: Project) -> None:
+def test_extracts_are_counted_exactly(days: tuple[Project, SecondDay]) -> None:
+    shop, second = days
+    assert second.accounts == {("I", 2000), ("U", 4000), ("N", 4000)}
+    assert second.results["adapter_response"]["operations"] == {"I": 2000, "U": 4000, "D": 2000, "X": 0, "N": 4000}
+    assert second.results["adapter_response"]["rows_affected"] == 8000
+    told = "full load of 2019-06-19: 2000 I, 4000 U, 2000 D, 0 X, 4000 N"
+    assert second.results["message"] == told
+    assert any(told in line and "accounts" in line for line in second.log.splitlines())
     history = "select cast(eff_start_date as string), operation, count(*) from {schema}.accounts__history group by all"
     assert set(shop.rows(history)) == {
         ("2019-06-18", "I", 10000),

@@ -16,8 +16,27 @@ from tests.support.spark import ROOT
 
 NOT_COPIED = shutil.ignore_patterns("profiles.yml", "dbt_packages", "target", "logs", "warehouse")
 
-#: Readers of changes, in both languages, beside what the shop has
+#: Readers of changes, in both languages, and an extract with a sensitive column, beside what the shop has
 READERS = {
+    "models/extracts/people.py": """
+        def model(dbt, spark):
+            dbt.config(materialized="hash_diff")
+            first = "select * from values (1, 'Ann', '555'), (2, 'Bo', '556'), (3, 'Cy', null) as (id, name, phone)"
+            later = "select * from values (1, 'Ann', '555'), (2, 'Bo', '5'), (4, 'Di', '557') as (id, name, phone)"
+            return spark.sql(first if dbt.config.get("extract") == "full" else later)
+    """,
+    "models/extracts/people.yml": """
+        models:
+          - name: people
+            config:
+              unique_key: id
+              extract: "{{ 'full' if var('day') == 1 else 'delta' }}"
+              meta:
+                dbt_cdc:
+                  extract_type: "{{ 'full' if var('day') == 1 else 'delta' }}"
+                  effective_date: "2020-01-0{{ var('day') }}"
+                  sensitive_columns: [phone]
+    """,
     "models/readers/order_sizes.py": """
         import dbt_cdc
 
@@ -48,6 +67,20 @@ QUERIES = {
         ["I", "2000"],
         ["N", "4000"],
         ["U", "4000"],
+    ],
+    "select cast(eff_start_date as string), operation, count(*) from {schema}.accounts__history group by all"
+    " order by 1, 2": [
+        ["2019-06-18", "I", "10000"],
+        ["2019-06-19", "D", "2000"],
+        ["2019-06-19", "I", "2000"],
+        ["2019-06-19", "U", "4000"],
+    ],
+    "select p.id, p.name, s.phone, p.operation from {schema}.people p join {schema}.people__sensitive s using (keyhash)"
+    " order by 1": [
+        ["1", "Ann", "555", "N"],
+        ["2", "Bo", "5", "U"],
+        ["3", "Cy", "None", "X"],
+        ["4", "Di", "557", "I"],
     ],
     "select id, name, role, __START_AT, __END_AT from {schema}.employees_history where id > 4 order by 1, 4": [
         ["5", "Chris", "manager", "5", "6"],

@@ -76,6 +76,9 @@ STAGES: dict[str, list[Stage]] = {
     "delta": [
         (ONE, while_writing(Tables, "create", "t__base"), False),
         (ONE, before(Tables, "confirm"), False),
+        (ONE, before(Tables, "create_model"), True),
+        (ONE, while_writing(Tables, "sync_history", "t__history"), True),
+        (TWO, after(Load, "_write_sensitive"), False),
         (TWO, while_writing(Load, "_merge", "t__base"), False),
         (TWO, after(Load, "_merge"), True),
         (THREE, while_writing(Tables, "sync_history", "t__history"), True),

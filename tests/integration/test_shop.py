@@ -193,7 +193,8 @@ def test_what_the_package_writes_passes_sqlfluff(shop: Project) -> None:
     found = []
     for folder in ("compiled", "run"):
         files = (shop.folder / "target" / folder).rglob("*.sql")
-        for file in sorted(file for file in files if "seeds" not in file.parts):
+        # seeds are data, and a generic test of dbt, in the folder of its .yml file, is dbt's text
+        for file in sorted(file for file in files if "seeds" not in file.parts and file.parent.suffix != ".yml"):
             linted = linter.lint_string(file.read_text())
             found += [f"{file.name}:{v.line_no} {v.rule_code()} {v.desc()}" for v in linted.get_violations()]
     assert found == []

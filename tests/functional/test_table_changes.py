@@ -6,7 +6,16 @@ import datetime
 
 import pytest
 
-from tests.support.changes import EVERY_CHANGE, HISTORY, LATEST_STATE, MERGE_ON_READ, NET, Changes
+from tests.support.changes import (
+    EVERY_CHANGE,
+    HISTORY,
+    LATEST_STATE,
+    MERGE_ON_READ,
+    NET,
+    NET_OF_PAIRS,
+    PAIRS,
+    Changes,
+)
 from tests.support.project import Project
 
 
@@ -19,7 +28,11 @@ def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Ch
     tables = {"copied": "", "noted": MERGE_ON_READ[changes.format]}
     for table, properties in tables.items():
         changes.create(table, "id int, v string", properties=properties)
-        changes.write(table, *HISTORY)
+        changes.write(table, *HISTORY[:4])
+        begin = changes.versions(table)[-1]
+        changes.write(table, HISTORY[4])
+        end = changes.versions(table)[-1]
+        changes.write(table, *HISTORY[5:])
         call = f"'{{schema}}.{table}'"
         changes.ask(
             **{
@@ -27,11 +40,22 @@ def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Ch
                 f"{table}_latest": call + ", unique_key=['id'], format='latest_state'",
                 f"{table}_net": call + ", unique_key='ID', format='net'",
                 f"{table}_no_key": call,
+                f"{table}_overwrite": call + f", unique_key='id', begin={begin}, end={end}",
             }
         )
+    changes.create("pairs", "id int, v string")
+    changes.write("pairs", PAIRS[0])
+    begin = changes.versions("pairs")[-1]
+    changes.write("pairs", *PAIRS[1:])
+    changes.ask(pairs_net=f"'{{schema}}.pairs', unique_key='id', begin={begin}, format='net'")
     changes.project.dbt("run")
 
+    net = changes.rows("pairs_net", "pairs")
+    moments = dict(changes.commits("pairs"))
+    assert sorted(changes.answer("pairs_net", "pairs"), key=str) == sorted(NET_OF_PAIRS, key=str)
+    assert {row["ts"] for row in net} == {moments[row["version"]] for row in net} == {max(moments.values())}
     for table in tables:
+        assert changes.answer(f"{table}_overwrite", table) == [("i", None, (4, "g")), ("u", (3, None), (3, "f"))]
         assert changes.answer(f"{table}_cdc", table) == EVERY_CHANGE
         assert changes.answer(f"{table}_latest", table) == LATEST_STATE
         assert changes.answer(f"{table}_net", table) == NET
@@ -143,6 +167,14 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
                 f"{table}_old": f"'{{schema}}.{table}', unique_key='id', end='{old}'",
             }
         )
+    # a struct that has gained fields, where old versions are read as they were
+    old_rows = MERGE_ON_READ["iceberg"] if changes.format == "iceberg" else ""
+    changes.create("nested", "id int, s struct<x: int, y: struct<a: int>>", feed=False, properties=old_rows)
+    changes.write("nested", "insert into {t} values (1, named_struct('x', 1, 'y', named_struct('a', 2))), (2, null)")
+    inserts = changes.versions("nested")[-1]
+    changes.write("nested", "alter table {t} add columns (s.y.b int, s.z array<string>)")
+    changes.write("nested", "update {t} set s.y.b = 3, s.z = array('q') where id = 1")
+    changes.ask(nested_new=f"'{{schema}}.nested', unique_key='id', begin={inserts}")
     if changes.format == "delta":
         anew = "create or replace table {t} using delta tblproperties (delta.enableChangeDataFeed = true)"
         changes.create("remade", "id int, n int, v string")
@@ -181,6 +213,8 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
     grown = ("u", (1, second, None), (1, second, third))
     assert changes.answer("wide_all", "wide") == [inserted, updated, grown]
     assert changes.answer("wide_old", "wide") == [inserted, updated]
+    widened = [{"x": 1, "y": {"a": 2, "b": b}, "z": z} for b, z in ((None, None), (3, ["q"]))]
+    assert changes.answer("nested_new", "nested") == [("u", (1, widened[0]), (1, widened[1]))]
     if changes.format == "delta":
         assert changes.answer("wide_unfed_all", "wide_unfed") == [("i", None, (1, second, third))]
         assert changes.answer("wide_unfed_old", "wide_unfed") == [("i", None, (1, second, None))]
@@ -203,6 +237,8 @@ def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> No
     changes.ask(
         plain_all="'{schema}.plain', unique_key='id'",
         plain_part="'{schema}.plain', begin=1, end=5, unique_key='id', format='net'",
+        plain_latest=f"'{{schema}}.plain', begin='{commits[1][1]}', end='{commits[5][1]}', unique_key='id',"
+        " format='latest_state'",
     )
     changes.project.dbt("run")
 
@@ -215,9 +251,12 @@ def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> No
         ("i", None, (4, "g")),
         ("u", (1, "a"), (1, "d")),
     ]
+    assert changes.answer("plain_latest", "plain") == changes.answer("plain_part", "plain")
 
-    changes.ask(no_key="'{schema}.plain'")
-    assert "needs the key, got no unique_key" in changes.project.error("run", "--select", "no_key")
+    changes.ask(no_key="'{schema}.plain'", beyond="'{schema}.plain', unique_key='id', begin=1, end='2999-01-01'")
+    message = changes.project.error("run", "--select", "no_key", "beyond")
+    assert "needs the key, got no unique_key" in message
+    assert f"goes beyond the last commit, expected one up to version {last[0]} (" in message
 
 
 def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Changes) -> None:

@@ -60,6 +60,31 @@ LATEST_STATE = [
 ]
 NET = [("i", None, (1, "d")), ("i", None, (3, "f")), ("i", None, (4, "g")), ("i", None, (5, "y"))]
 
+#: Commits of which each key of a net change has all pairs of a first and a last operation, after one with keys 4 to 9.
+PAIRS = (
+    "insert into {t} values (4, 'a'), (5, 'a'), (6, 'a'), (7, 'a'), (8, 'a'), (9, 'a')",
+    *(
+        f"merge into {{t}} t using (select * from values {rows} as s (id, v)) s on t.id = s.id"
+        " when matched and s.v is null then delete when matched then update set v = s.v"
+        " when not matched then insert (id, v) values (s.id, s.v)"
+        for rows in (
+            "(1, 'p'), (2, 'p'), (3, 'p'), (4, 'p'), (5, 'p'), (6, 'p'), (7, null), (8, null), (9, null)",
+            "(1, null), (4, null), (8, 'q'), (9, 'q')",
+            "(1, 'r'), (4, 'r'), (7, 'r'), (2, 'r'), (5, 'r'), (8, 'r'), (3, null), (6, null), (9, null)",
+        )
+    ),
+)
+NET_OF_PAIRS = [
+    ("d", (6, "a"), None),
+    ("d", (9, "a"), None),
+    ("i", None, (1, "r")),
+    ("i", None, (2, "r")),
+    ("u", (4, "a"), (4, "r")),
+    ("u", (5, "a"), (5, "r")),
+    ("u", (7, "a"), (7, "r")),
+    ("u", (8, "a"), (8, "r")),
+]
+
 #: Hooks that keep a log of a model of dbt's own, which as an option is refused there: tests write such a table by hand.
 LOG_HOOKS = """
     pre_hook="{% if execute %}{% do model.config.meta.update({'dbt_cdc': {'change_log': MODE}}) %}{% endif %}

@@ -23,7 +23,8 @@ READERS = {
             dbt.config(materialized="hash_diff")
             first = "select * from values (1, 'Ann', '555'), (2, 'Bo', '556'), (3, 'Cy', null) as (id, name, phone)"
             later = "select * from values (1, 'Ann', '555'), (2, 'Bo', '5'), (4, 'Di', '557') as (id, name, phone)"
-            return spark.sql(first if dbt.config.get("extract") == "full" else later)
+            extract = dbt.config.get("extract")
+            return spark.sql(first if extract == "full" else later)
     """,
     "models/extracts/people.yml": """
         models:

@@ -46,7 +46,7 @@ def run(
     *,
     remote: str | None = None,
     environment: Mapping[str, str] | None = None,
-    time_limit: float = 420,
+    time_limit: float = 540,
 ) -> dict[str, Any]:
     """Run dbt commands on the project in `folder`, then queries.
 

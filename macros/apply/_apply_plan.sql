@@ -10,8 +10,7 @@
     {%- set batch = adapter.get_columns_in_relation(relations.stage) -%}
     {%- set known = dbt_cdc._apply_known(relations, state) -%}
     {%- set names = batch | map(attribute='name') | list -%}
-    {%- set faults, types = [], {} -%}
-    {%- for column in batch -%}{%- do types.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
+    {%- set faults, types = [], dbt_cdc._types_by_name(batch) -%}
     {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
                         format=config.get('file_format'), conflict=options.on_conflict,
                         start=options.start_at_column, end=options.end_at_column, new=[],
@@ -79,8 +78,7 @@
 {%- macro _apply_casts(plan, known) -%}
     {#- Columns that the batch has in another type than the table: name -> the table's type. A value that would not come
         back the same is a fault, so that an event reads the same in every batch. -#}
-    {%- set own, casts = {}, {} -%}
-    {%- for column in known -%}{%- do own.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
+    {%- set own, casts = dbt_cdc._types_by_name(known), {} -%}
     {%- for name, type in plan.types.items() if own.get(name, type) != type and '<' not in own[name] ~ type -%}
         {%- do casts.update({name: own[name]}) -%}
     {%- endfor -%}

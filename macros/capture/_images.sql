@@ -17,6 +17,15 @@
 {%- endmacro -%}
 
 
+{%- macro _held_at(table, version) -%}
+    {#- The rows that the table held at a version: `source`, for a `from` clause, and `image`, a struct with the columns
+        that the table has now. -#}
+    {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
+    {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, version) -%}
+    {%- do return({'source': source, 'image': dbt_cdc._image(table, types, source)}) -%}
+{%- endmacro -%}
+
+
 {%- macro _as_it_is_now(table, source, path, value, old, new) -%}
     {#- SQL for a column, or a field of one, that `source` has in the type `old` (none: not at all), in the type that the
         table has it now: structs field by field. Spark's texts of long structs and of names in structs are not for casting:
@@ -101,12 +110,11 @@
     {%- set sides = [(commit.version, 'true')] + ([(before, 'false')] if before is not none else []) -%}
     {%- set queries = [] -%}
     {%- for version, is_after in sides -%}
-        {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
-        {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, version) -%}
+        {%- set held = dbt_cdc._held_at(table, version) -%}
         {%- do queries.append(
-            'select ' ~ dbt_cdc._image(table, types, source) ~ ' as image, ' ~ is_after
-            ~ ' as is_after, ' ~ 'cast(' ~ position ~ ' as bigint) as position, ' ~ dbt_cdc._literal(commit.version)
-            ~ ' as version, timestamp_micros(' ~ commit.micros ~ ') as ts from ' ~ source) -%}
+            'select ' ~ held.image ~ ' as image, ' ~ is_after ~ ' as is_after, cast(' ~ position ~ ' as bigint) as position, '
+            ~ dbt_cdc._literal(commit.version) ~ ' as version, timestamp_micros(' ~ commit.micros ~ ') as ts'
+            ~ ' from ' ~ held.source) -%}
     {%- endfor -%}
     {%- do return(queries | join('\n    union all\n    ')) -%}
 {%- endmacro -%}

@@ -68,9 +68,8 @@
         {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ table.relation ~ ' as image where false') -%}
     {%- elif old is none -%}
         {#- a column that was added after this version is in none of its rows -#}
-        {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, new.version) -%}
-        {%- set rows = '(select ' ~ dbt_cdc._image(table, types) ~ ' as image from '
-                       ~ dbt_cdc._for_format('version_at', table.format)(table.relation, new.version) ~ ')' -%}
+        {%- set held = dbt_cdc._held_at(table, new.version) -%}
+        {%- set rows = '(select ' ~ held.image ~ ' as image from ' ~ held.source ~ ')' -%}
         {%- set kept = ' where ' ~ table.where if table.where else '' -%}
         {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ rows ~ kept) -%}
     {%- endif -%}

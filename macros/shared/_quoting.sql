@@ -21,6 +21,14 @@
 {%- endmacro -%}
 
 
+{%- macro _types_by_name(columns) -%}
+    {#- Of columns as the adapter gives them: their types by lower-case name. -#}
+    {%- set types = {} -%}
+    {%- for column in columns -%}{%- do types.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
+    {%- do return(types) -%}
+{%- endmacro -%}
+
+
 {%- macro _spelled(name, columns) -%}
     {#- As the table spells it: catalogs such as Hive's and Glue's keep lower-case names only. -#}
     {%- for column in columns if column | lower == name | string | lower -%}{%- do return(column) -%}{%- endfor -%}

@@ -3,9 +3,11 @@
 {%- macro _operational_table_faults(target, options) -%}
     {#- For a run: a table without the columns, or with records that they are not right for, has yet to adopt them. -#}
     {%- if not options.operational_metadata -%}{%- do return([]) -%}{%- endif -%}
-    {%- set faults = dbt_cdc._operational_type_faults(target, options) + dbt_cdc._partly_operational_faults(target) -%}
+    {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) -%}
+    {%- set faults = dbt_cdc._operational_type_faults(target, existing, options)
+                     + dbt_cdc._partly_operational_faults(target, existing) -%}
     {%- if faults -%}{%- do return(faults) -%}{%- endif -%}
-    {%- set names, existing = dbt_cdc._operational_columns().values() | list, dbt_cdc._types_by_name(target) -%}
+    {%- set names = dbt_cdc._operational_columns().values() | list -%}
     {%- if names[0] | lower not in existing -%}
         {%- do return([target ~ " has no column(s) " ~ (names | join(', ')) ~ "; " ~ dbt_cdc._adopt_hint()]) -%}
     {%- elif dbt_cdc._has_unfilled_records(target, options) -%}
@@ -17,20 +19,11 @@
 {%- endmacro -%}
 
 
-{%- macro _types_by_name(target) -%}
-    {%- set types = {} -%}
-    {%- for column in adapter.get_columns_in_relation(target) -%}
-        {%- do types.update({column.name | lower: column.dtype | lower}) -%}
-    {%- endfor -%}
-    {%- do return(types) -%}
-{%- endmacro -%}
-
-
-{%- macro _operational_type_faults(target, options) -%}
-    {%- set existing, faults = dbt_cdc._types_by_name(target), [] -%}
-    {%- set expected = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
+{%- macro _operational_type_faults(target, existing, options) -%}
+    {#- `existing`: the types of the table's columns by name. -#}
+    {%- set expected, faults = dbt_cdc._operational_types(options.effective_timestamp_type), [] -%}
     {%- for name, own_name in dbt_cdc._operational_columns().items() if own_name | lower in existing -%}
-        {%- set found = existing[own_name | lower] -%}
+        {%- set found = existing[own_name | lower] | lower -%}
         {%- if found != expected[name] -%}
             {%- do faults.append("column '" ~ own_name ~ "' of " ~ target ~ " is " ~ found ~ ", expected " ~ expected[name]
                 ~ ": set the option 'effective_timestamp_type' to what the table has, or, if the column is of the source,"
@@ -41,10 +34,10 @@
 {%- endmacro -%}
 
 
-{%- macro _partly_operational_faults(target) -%}
+{%- macro _partly_operational_faults(target, existing) -%}
     {#- The columns are added in one statement: where only some are there, they came with the source, or have had other
         names. -#}
-    {%- set existing, present, renamed, absent = dbt_cdc._types_by_name(target), [], [], [] -%}
+    {%- set present, renamed, absent = [], [], [] -%}
     {%- for name, own_name in dbt_cdc._operational_columns().items() -%}
         {%- if own_name | lower in existing -%}
             {%- do present.append(own_name) -%}

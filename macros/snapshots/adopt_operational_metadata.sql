@@ -6,10 +6,10 @@
     {%- set node = dbt_cdc._snapshot_node('adopt_operational_metadata', snapshot) -%}
     {%- set options = dbt_cdc._check_snapshot_options(node) -%}
     {%- set target = dbt_cdc._snapshot_table(node) -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._adoption_faults(node, options, target), node) -%}
+    {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) if target is not none else {} -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._adoption_faults(node, options, target, existing), node) -%}
     {%- set names = dbt_cdc._operational_columns() -%}
     {%- set types = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
-    {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
     {%- set missing = [] -%}
     {%- for name, own_name in names.items() if own_name | lower not in existing -%}
         {%- do missing.append(dbt_cdc._quote(own_name) ~ ' ' ~ types[name]) -%}
@@ -28,7 +28,7 @@
 {%- endmacro -%}
 
 
-{%- macro _adoption_faults(node, options, target) -%}
+{%- macro _adoption_faults(node, options, target, existing) -%}
     {%- if not options.operational_metadata -%}
         {%- do return(["the snapshot does not ask for the columns: set meta.dbt_cdc.operational_metadata to true first"]) -%}
     {%- endif -%}
@@ -38,7 +38,8 @@
     {%- if dbt_cdc._format_of(target) is none -%}
         {%- do return([target ~ " is no Delta, Iceberg or Hudi table"]) -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._operational_type_faults(target, options) + dbt_cdc._partly_operational_faults(target)) -%}
+    {%- do return(dbt_cdc._operational_type_faults(target, existing, options)
+                  + dbt_cdc._partly_operational_faults(target, existing)) -%}
 {%- endmacro -%}
 
 

@@ -4,6 +4,7 @@
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set node = dbt_cdc._snapshot_node('drop_operational_metadata', snapshot) -%}
     {%- set target = dbt_cdc._snapshot_table(node) -%}
+    {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) if target is not none else {} -%}
     {%- set faults = [] -%}
     {%- if dbt_cdc._snapshot_options(node).operational_metadata -%}
         {%- do faults.append("the snapshot still asks for the columns: remove meta.dbt_cdc.operational_metadata first") -%}
@@ -11,10 +12,9 @@
     {%- if target is none -%}
         {%- do faults.append(node.schema ~ '.' ~ node.alias ~ " does not exist; there is nothing to drop") -%}
     {%- else -%}
-        {%- do faults.extend(dbt_cdc._partly_operational_faults(target)) -%}
+        {%- do faults.extend(dbt_cdc._partly_operational_faults(target, existing)) -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(faults, node) -%}
-    {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
     {%- set columns = [] -%}
     {%- for name in dbt_cdc._operational_columns().values() if name | lower in existing -%}
         {%- do columns.append(dbt_cdc._quote(name)) -%}

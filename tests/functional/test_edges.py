@@ -326,14 +326,17 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
 
 def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: Project) -> None:
     project.sql(
-        "create table {schema}.orders (id int, amount int, cdc_datetime_updated timestamp)"
+        "create table {schema}.orders (id int, amount int, cdc_datetime_updated timestamp, shop struct<name: string>)"
         f" using {project.file_format}"
     )
     first, second = datetime(2024, 1, 1), datetime(2024, 1, 2)
-    row = "insert into {schema}.orders values (%s, %s, timestamp '2024-01-0%s', null)"
+    row = "insert into {schema}.orders values (%s, %s, timestamp '2024-01-0%s', null, null)"
     for key, amount in ((1, 10), (2, 20), (7, 70)):
-        project.sql(f"insert into {{schema}}.orders values ({key}, {amount}, timestamp '2024-01-01')")
-    project.sql("alter table {schema}.orders add columns (note string)")  # no version before the first run has it
+        shop = "named_struct('name', 'North')" if key == 2 else "null"
+        project.sql(f"insert into {{schema}}.orders values ({key}, {amount}, timestamp '2024-01-01', {shop})")
+    # no version before the first run has them
+    project.sql("alter table {schema}.orders add columns (note string)")
+    project.sql("alter table {schema}.orders add columns (shop.city string)")
     killed = "{{ exceptions.raise_compiler_error('killed') if execute and var('run') == 'killed' }}"
     python = """
         import dbt_cdc
@@ -376,13 +379,18 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
         project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
 
     run(1)
-    both = [(1, 10, first, None, "i", 1), (2, 20, first, None, "i", 1), (7, 70, first, None, "i", 1)]
+    both = [
+        (1, 10, first, None, None, "i", 1),
+        (2, 20, first, ("North", None), None, "i", 1),
+        (7, 70, first, None, None, "i", 1),
+    ]
     assert project.rows("select * from {schema}.changes order by id") == both
     assert project.rows("select * from {schema}.python_changes order by id") == both
     assert [name for name, _ in project.columns("python_changes")] == [
         "id",
         "amount",
         "cdc_datetime_updated",
+        "shop",
         "note",
         "_op",
         "run",
@@ -404,12 +412,12 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     project.sql("update {schema}.orders set amount = 70 where id = 7")
     run(2)
     after = [
-        (1, 11, first, None, "u", 2),
-        (2, 20, first, None, "d", 2),
-        (3, 30, first, None, "i", 2),
-        (4, 41, second, None, "u", 2),
-        (5, 50, second, None, "d", 2),
-        (7, 70, first, None, "u", 2),
+        (1, 11, first, None, None, "u", 2),
+        (2, 20, first, ("North", None), None, "d", 2),
+        (3, 30, first, None, None, "i", 2),
+        (4, 41, second, None, None, "u", 2),
+        (5, 50, second, None, None, "d", 2),
+        (7, 70, first, None, None, "u", 2),
     ]
     assert project.rows("select * from {schema}.changes order by id") == after
     assert project.rows("select * from {schema}.killed order by id") == after

@@ -58,14 +58,14 @@
     {#- CTEs that end in `completed`: the log's rows with after-images, which the mode data_before does not keep. -#}
     {%- set place = upto - table.timeline.offset -%}
     {%- do dbt_cdc._require_images(table, place, "run the model, which brings the log up to the table") -%}
-    {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, table.log.upto) -%}
+    {%- set held = dbt_cdc._held_at(table, table.log.upto) -%}
     {%- set conditions = ["logged.op != 'd'", 'logged.following is null'] -%}
     {%- for column in dbt_cdc._quoted_list(table.key) -%}
         {%- do conditions.append('logged.key.' ~ column ~ ' <=> held.image.' ~ column) -%}
     {%- endfor -%}
     held as (
-        select {{ dbt_cdc._image(table, dbt_cdc._types_of(source), source) }} as image
-        from {{ source }}
+        select {{ held.image }} as image
+        from {{ held.source }}
     ),
 
     completed as (
@@ -139,9 +139,8 @@
 {%- macro _log_struct(table, image, name=none) -%}
     {#- An image as logged, in the order and with the columns of the table; `name`: as a column of that name. -#}
     {%- set logged = '(select before.* from ' ~ table.log.relation ~ ')' -%}
-    {%- set types, own = dbt_cdc._types_of(logged), {} -%}
-    {%- for column in table.columns -%}{%- do own.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
-    {%- if types.items() | list == own.items() | list -%}{%- do return(image) -%}{%- endif -%}
+    {%- set types = dbt_cdc._types_of(logged) -%}
+    {%- if types.items() | list == dbt_cdc._types_by_name(table.columns).items() | list -%}{%- do return(image) -%}{%- endif -%}
     {%- do return('if(' ~ image ~ ' is null, null, ' ~ dbt_cdc._image(table, types, logged, image) ~ ')'
                   ~ (' as ' ~ name if name else '')) -%}
 {%- endmacro -%}

@@ -52,6 +52,11 @@ SMALL_PLANS = {
 }
 
 
+def classes(table_format: str) -> Path:
+    """Where set-up keeps the classes that a format's JVM loads, read in and verified: it starts in half the time."""
+    return Path(sys.prefix) / f"{table_format}.jsa"
+
+
 def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory") -> dict[str, str]:
     """The target's own settings with what makes small tests quick and leaves nothing behind.
 
@@ -65,6 +70,7 @@ def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory"
         "spark.sql.ui.explainMode": "simple",
         "spark.driver.extraJavaOptions": (
             "-XX:+UseSerialGC -Xmn1g -XX:ReservedCodeCacheSize=400m -Dderby.stream.error.file=/dev/null"
+            f" -XX:SharedArchiveFile={classes(table_format)}"
         ),
     }
 
@@ -79,6 +85,13 @@ def start_session(settings: dict[str, str]) -> SparkSession:
 
 
 if __name__ == "__main__":
-    # fetch a format's jars, so that test processes that start together find them there
+    # fetch a format's jars, so that test processes that start together find them there, and keep its classes
     with tempfile.TemporaryDirectory() as folder:
-        start_session(test_settings(sys.argv[1], Path(folder))).stop()
+        settings = test_settings(sys.argv[1], Path(folder), "hive")
+        archive = f"-XX:+UseSerialGC -XX:ArchiveClassesAtExit={classes(sys.argv[1])} -Xlog:disable"
+        session = start_session({**settings, "spark.driver.extraJavaOptions": archive})
+        session.sql(f"create table t (id int) using {sys.argv[1]}")
+        session.sql("insert into t values (1), (2)")
+        session.sql("delete from t where id = 1")
+        assert session.sql("select id from t").collect() == [(2,)]
+        session.stop()

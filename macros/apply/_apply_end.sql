@@ -2,7 +2,8 @@
 {%- macro _apply_report(plan, counts, sql) -%}
     {%- set message = 'APPLY CHANGES (' ~ plan.rows ~ ' events: ' ~ counts.inserted ~ ' inserted, ' ~ counts.updated ~ ' updated, '
                       ~ counts.deleted ~ ' deleted)' -%}
-    {%- do return({'message': message, 'rows': counts.inserted + counts.updated + counts.deleted, 'sql': sql}) -%}
+    {%- set operations = {'I': counts.inserted | int, 'U': counts.updated | int, 'D': counts.deleted | int} -%}
+    {%- do return({'message': message, 'operations': operations, 'sql': sql}) -%}
 {%- endmacro -%}
 
 

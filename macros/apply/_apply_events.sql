@@ -73,6 +73,9 @@ select
         {{ dbt_cdc._apply_cast(plan, column.source) if column.source else 'null' }} as {{ dbt_cdc._quote(column.name) }}
     {%- endfor %}
     from {{ plan.stage }}
+    {%- if flags.EMPTY %}
+    where false
+    {%- endif %}
 {%- endmacro -%}
 
 

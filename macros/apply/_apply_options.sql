@@ -87,5 +87,5 @@
 
 
 {%- macro _apply_is_retention(text) -%}
-    {%- do return(modules.re.match('^(interval )?[0-9]+ (second|minute|hour|day|week)s?$', text | string) is not none) -%}
+    {%- do return(modules.re.match('^(interval )?[0-9]+ (second|minute|hour|day|week)s?$', text | string | lower) is not none) -%}
 {%- endmacro -%}

@@ -30,9 +30,10 @@
     {%- set written = dbt_cdc._apply_batch(plan, state) -%}
     {%- do dbt_cdc._apply_drop(plan, leftovers) -%}
 
-    {%- call noop_statement('main', message=written.message, code='APPLY CHANGES', rows_affected=written.rows) -%}
+    {%- call noop_statement('main') -%}
         {{ written.sql if language == 'sql' else compiled_code }}
     {%- endcall -%}
+    {%- do dbt_cdc._tell_outcome(written.message, written.operations) -%}
 
     {%- do dbt_cdc._keep_change_log(this, restart=state.replace) -%}
     {%- do apply_grants(this, config.get('grants'), should_revoke(state.target, full_refresh_mode=state.replace)) -%}

@@ -65,10 +65,10 @@
 
 {%- macro _key_of_table(relation, unique_key, format) -%}
     {#- Names of the key columns: as asked for, else the model's own, else the one that the format keeps; or none. -#}
-    {%- if unique_key is not none -%}
-        {%- do return([unique_key] if unique_key is string else unique_key | list) -%}
-    {%- endif -%}
     {%- set node = dbt_cdc._node_of(relation) -%}
+    {%- if unique_key is not none and not dbt_cdc._is_key_of(node, unique_key) -%}
+        {%- do return(dbt_cdc._names_in(unique_key)) -%}
+    {%- endif -%}
     {%- if node is not none -%}
         {%- set key = dbt_cdc._key_of_node(node) -%}
         {%- if key -%}{%- do return(key) -%}{%- endif -%}
@@ -77,10 +77,21 @@
 {%- endmacro -%}
 
 
+{%- macro _names_in(unique_key) -%}
+    {%- do return(([unique_key] if unique_key is string else unique_key | list) if unique_key else []) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_key_of(node, unique_key) -%}
+    {#- Whether a key that was asked for is the node's own, in whatever order: then its log is of that key too. -#}
+    {%- set own = dbt_cdc._names_in(node.config.get('unique_key')) if node is not none else [] -%}
+    {%- do return(own | map('lower') | sort == dbt_cdc._names_in(unique_key) | map('lower') | sort) -%}
+{%- endmacro -%}
+
+
 {%- macro _key_of_node(node) -%}
     {#- The columns that tell a node's rows apart: a version of a history is told by the version too. -#}
-    {%- set given = node.config.get('unique_key') -%}
-    {%- set key = ([given] if given is string else given | list) if given else [] -%}
+    {%- set key = dbt_cdc._names_in(node.config.get('unique_key')) -%}
     {%- if node.resource_type == 'snapshot' -%}
         {%- set names = node.config.get('snapshot_meta_column_names') or {} -%}
         {%- do return([names.get('dbt_scd_id') or 'dbt_scd_id']) -%}

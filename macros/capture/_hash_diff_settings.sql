@@ -17,7 +17,7 @@
 
 {%- macro _hash_diff_settings(existing, foreign) -%}
     {%- set spec = dbt_cdc._hash_diff_options() -%}
-    {%- do spec.update(dbt_cdc._common_options()) -%}
+    {%- do spec.update({'change_log': dbt_cdc._common_options()['change_log']}) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
     {%- set given = given if given is mapping else {} -%}
     {%- set keys = dbt_cdc._hash_diff_names(config.get('unique_key')) -%}
@@ -142,5 +142,7 @@
 
 
 {%- macro _hash_diff_name(suffix) -%}
-    {%- do return(dbt_cdc._quote(this.schema) ~ '.' ~ dbt_cdc._quote(this.identifier ~ suffix)) -%}
+    {#- dbt-spark takes a catalog before the schema's name, as part of it -#}
+    {%- set schema = this.schema | string | replace('`', '') -%}
+    {%- do return(dbt_cdc._quoted_list(schema.split('.') + [this.identifier ~ suffix]) | join('.')) -%}
 {%- endmacro -%}

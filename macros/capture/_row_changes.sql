@@ -89,12 +89,24 @@
             row_number() over (
                 partition by {{ dbt_cdc._key_of_change(table) }} order by position desc
             ) as age
+            {%- if table.taken_for_key %},
+            lag(struct(after)) over (partition by {{ dbt_cdc._key_of_change(table) }} order by position asc) as previous
+            {%- endif %}
         from row_changes
     ),
 
     asked_for as (
-        select * from numbered where age = 1
+        select * from numbered
+        where {{ 'case when ' ~ dbt_cdc._is_of_another_row(table) ~ ' then ' ~ dbt_cdc._key_is_not_unique(table)
+                 ~ ' else age = 1 end' if table.taken_for_key else 'age = 1' }}
     )
+{%- endmacro -%}
+
+
+{%- macro _is_of_another_row(table) -%}
+    {#- A condition: a change does not begin with what the change of its key before it ended with. -#}
+    {%- do return('previous is not null and not (' ~ dbt_cdc._comparable(table.columns, 'previous.after') ~ ' <=> '
+                  ~ dbt_cdc._comparable(table.columns, 'before') ~ ')') -%}
 {%- endmacro -%}
 
 

@@ -16,3 +16,9 @@
         type='view' if described.get('Type') == 'VIEW' or '# Detailed View Information' in described else 'table',
         is_delta=provider == 'delta', is_iceberg=provider == 'iceberg', is_hudi=provider == 'hudi')) -%}
 {%- endmacro -%}
+
+
+{%- macro _is_yet_to_come(relation) -%}
+    {#- `compile` and `docs generate` before the first run: what is not built yet can't be looked at. -#}
+    {%- do return(flags.WHICH in ['compile', 'generate'] and dbt_cdc._load_relation(relation) is none) -%}
+{%- endmacro -%}

@@ -1,6 +1,6 @@
 {#- The options a node may carry under `meta: {dbt_cdc: {…}}`. A capability states its options once, as a mapping
     name -> {type, default, values, required}, and reads and checks them with the macros below.
-    Types: boolean, string, integer, number, scalar (string or integer), date (2019-06-18, with quotes or without), list
+    Types: boolean, string, integer, number, scalar (string, integer or date), date (2019-06-18, with quotes or without), list
     (of strings; one string stands for a list of one), mapping. -#}
 
 {%- macro _meta(node=none) -%}
@@ -15,7 +15,8 @@
     {%- for name, rule in spec.items() -%}
         {%- set value = given[name] if given is mapping and given.get(name) is not none else rule.get('default') -%}
         {%- set value = [value] if rule.type == 'list' and value is string else value -%}
-        {%- do options.update({name: value | string if rule.type == 'date' else value}) -%}
+        {%- set is_text = rule.type == 'date' or (rule.type == 'scalar' and value is not none and value is not integer) -%}
+        {%- do options.update({name: value | string if is_text else value}) -%}
     {%- endfor -%}
     {%- do return(options) -%}
 {%- endmacro -%}
@@ -39,7 +40,7 @@
 
 
 {%- macro _value_faults(name, rule, value) -%}
-    {%- if value is none -%}
+    {%- if value is none or (rule.get('required') and value == []) -%}
         {%- do return(["option '" ~ name ~ "' is required (" ~ rule.type ~ ")"] if rule.get('required') else []) -%}
     {%- endif -%}
     {%- if not dbt_cdc._is_of_type(value, rule.type) -%}
@@ -63,7 +64,7 @@
         'string': value is string,
         'integer': value is integer and value is not boolean,
         'number': value is number and value is not boolean,
-        'scalar': value is string or (value is integer and value is not boolean),
+        'scalar': value is string or (value is integer and value is not boolean) or dbt_cdc._is_date(value | string),
         'date': dbt_cdc._is_date(value | string),
         'list': value is string or strings,
         'mapping': value is mapping,

@@ -3,7 +3,7 @@
     {%- do dbt.spark__post_snapshot(staging_relation) -%}
     {%- do dbt_cdc._forget_changes() -%}
     {%- set changes = dbt_cdc._remembered_changes() -%}
-    {%- do store_raw_result(
-        name='main', code='OK', rows_affected=changes.values() | sum,
-        message='OK (' ~ changes['insert'] ~ ' new, ' ~ changes['update'] ~ ' changed, ' ~ changes['delete'] ~ ' deleted)') -%}
+    {%- do dbt_cdc._tell_outcome(
+        'OK (' ~ changes['insert'] ~ ' new, ' ~ changes['update'] ~ ' changed, ' ~ changes['delete'] ~ ' deleted)',
+        {'I': changes['insert'], 'U': changes['update'], 'D': changes['delete']}) -%}
 {%- endmacro -%}

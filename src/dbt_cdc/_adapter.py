@@ -83,9 +83,15 @@ def _patch(module: ModuleType) -> None:
 
         return dbt_cdc.__version__
 
+    def dbt_cdc_response(self: Any, message: str, operations: dict[str, int]) -> Any:
+        from dbt_cdc._submission import Outcome
+
+        return Outcome(message, dict(operations), sum(operations.values())).response()
+
     adapter.python_submission_helpers = property(python_submission_helpers)
     adapter.default_python_submission_method = property(default_python_submission_method)
     adapter.generate_python_submission_response = generate_python_submission_response
     adapter.dbt_cdc_version = dbt_cdc_version  # for macros, which tell by it that the Python side is there
-    adapter._available_ = adapter._available_ | {"dbt_cdc_version"}
+    adapter.dbt_cdc_response = dbt_cdc_response  # for macros: what a SQL node did, with rows by operation
+    adapter._available_ = adapter._available_ | {"dbt_cdc_version", "dbt_cdc_response"}
     adapter._dbt_cdc = True

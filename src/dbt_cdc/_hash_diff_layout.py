@@ -139,6 +139,7 @@ def resolve(
     `incoming`: the schema of the data. `types`: the DataTypes of the model's `data_type` entries.
     """
     given = {f.name: f.dataType for f in incoming.fields}
+    new_types = {name: _without_void(data_type) for name, data_type in given.items()}
     unknown = _unknown_names(settings, list(given), list(stored.columns) if stored else [])
     faults = [*_repeated_names(incoming.names), *_own_names(list(given)), *chain(*unknown.values()), *faults]
     keys, ignored, sensitive = (
@@ -154,7 +155,7 @@ def resolve(
     columns = []
     for name in [*old, *added]:
         source = spelled.get(name.lower())
-        target = declared.get(name.lower()) or old.get(name) or given[name]
+        target = declared.get(name.lower()) or old.get(name) or new_types[name]
         faults += _type_faults(name, old.get(name), declared.get(name.lower()), given.get(source or ""))
         lower = name.lower()
         columns.append(
@@ -176,6 +177,21 @@ def resolve(
         faults += _change_faults(settings, layout, added)
     fail(settings.node, faults)
     return layout
+
+
+def _without_void(data_type: Any) -> Any:
+    """A column of NULLs alone (`lit(None)`) has no type, and tables keep none: string."""
+    from pyspark.sql.types import ArrayType, MapType, NullType, StringType, StructField, StructType
+
+    if isinstance(data_type, NullType):
+        return StringType()
+    if isinstance(data_type, ArrayType):
+        return ArrayType(_without_void(data_type.elementType), data_type.containsNull)
+    if isinstance(data_type, MapType):
+        return MapType(data_type.keyType, _without_void(data_type.valueType), data_type.valueContainsNull)
+    if isinstance(data_type, StructType):
+        return StructType([StructField(f.name, _without_void(f.dataType), f.nullable) for f in data_type.fields])
+    return data_type
 
 
 def _role(name: str, keys: set[str], ignored: set[str]) -> str:
@@ -242,7 +258,7 @@ def _type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
 
 def widens(narrow: str, wide: str) -> bool:
     """Whether values of one type enter the other unchanged, or (from strings) are checked one by one."""
-    if narrow in (wide, "string", "void"):
+    if narrow in (wide, "string"):
         return True
     for order in (_WIDER, _WIDER_FLOAT):
         if narrow in order and wide in order:
@@ -260,6 +276,8 @@ def _kept_as(given: Any, table: Any) -> bool:
     Both have the same text in a digest, so which of them is hashed makes no difference.
     """
     kind = given.typeName()
+    if kind == "void":
+        return True
     if kind != table.typeName():
         one, other = given.simpleString(), table.simpleString()
         return one in _WIDER and other in _WIDER and _WIDER.index(one) < _WIDER.index(other)

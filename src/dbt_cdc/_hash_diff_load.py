@@ -44,6 +44,11 @@ class Load:
         layout = resolve(self.settings, frame.schema, types, stored, faults)
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
+        again = bool(stored and marker and self.settings.effective_date <= marker.effective_date)
+        self._log_stage(
+            f"reads and compares the {self.settings.extract_type} load of {self.settings.effective_date}"
+            + (", in place of what was loaded for that date and since" if again else "")
+        )
         try:
             if self.settings.empty:
                 # dbt's dry run: no rows of an upstream mean nothing, least of all that every key is gone
@@ -55,13 +60,23 @@ class Load:
         finally:
             for held in self.held:
                 held.unpersist()
+        self._log_stage(f"brings {self.settings.history} up to the load")
         self.tables.sync_history(Marker(self.id, self.settings.effective_date))
-        listed = ", ".join(f"{counts[name]} {name}" for name in OPERATIONS)
         return Outcome(
-            message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {listed}",
+            message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {_listed(counts)}"
+            + self._listed_rejects(),
             operations=counts,
             rows_affected=counts["I"] + counts["U"] + counts["D"],
         )
+
+    def _log_stage(self, text: str) -> None:
+        _log.info(f"{self.settings.node}: {text}")
+
+    def _listed_rejects(self) -> str:
+        if self.settings.on_cast_error != "rejects":
+            return ""
+        date = f"date{literal(self.settings.effective_date)}"
+        return f", {self.spark.table(self.settings.rejects).where(f'eff_start_date = {date}').count()} rejected"
 
     # -- before anything is written -------------------------------------------------------------------------------
 
@@ -133,7 +148,9 @@ class Load:
     def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:
         settings = self.settings
         staged = stage(frame, layout, settings)
-        careful = settings.full_refresh or bool(layout.sensitive) or settings.on_cast_error == "rejects"
+        # a table that is dropped leaves the files of a place of one's own
+        at_own_place = settings.location_root is not None
+        careful = settings.full_refresh or bool(layout.sensitive) or settings.on_cast_error == "rejects" or at_own_place
         if careful:
             staged = self._hold(staged)
             count = self._check_first(staged, layout)
@@ -141,6 +158,7 @@ class Load:
         rows, properties = self._first_rows(staged, layout), {**layout.properties(settings), FIRST_LOAD: self.id}
         if self.tables.marker() != marker:
             raise_other_run(settings)
+        self._log_stage(f"writes {settings.base}")
         self.tables.create(settings.base, rows, properties, settings.partition_by)
         if not careful:
             rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
@@ -217,6 +235,7 @@ class Load:
             rows = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
         rows = self._hold(rows)
         counts = self._count(rows if not again else comparison.changes(compared, layout, settings), known, layout)
+        self._log_stage(f"writes {_listed(counts)} to {settings.base}")
         self._write_rejects(frame, layout, anew=False)
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
         today = f"eff_start_date = date{literal(settings.effective_date)}"
@@ -343,6 +362,10 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
             self.tables.create_sensitive(layout, as_view=as_view)
         else:
             self.tables.drop_sensitive(as_view=as_view)
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{counts[name]} {name}" for name in OPERATIONS)
 
 
 def _aggregates(**named: str) -> list[Any]:

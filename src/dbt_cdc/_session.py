@@ -38,7 +38,7 @@ def get_session(settings: Mapping[str, Any]) -> Any:
 def _missing(what: str, extra: str, error: ImportError) -> DbtRuntimeError:
     return DbtRuntimeError(
         f"dbt_cdc: Python models with submission_method: session need {what}, which is not installed"
-        f" ({error}).\nInstall it with:\n  pip install 'dbt-cdc[{extra}]'"
+        f" ({error}).\nInstall it with:\n  pip install './dbt_packages/dbt_cdc[{extra}]'"
     )
 
 

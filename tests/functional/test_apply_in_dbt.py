@@ -92,6 +92,7 @@ def test_contract_grants_docs_hooks_and_alias(project: Project, grants: list[str
     result = project.run_results()["governed"]
     assert result["message"] == "APPLY CHANGES (3 events: 2 inserted, 2 updated, 0 deleted)"
     assert result["adapter_response"]["rows_affected"] == 4
+    assert result["adapter_response"]["operations"] == {"I": 2, "U": 2, "D": 0}
     assert sorted(project.rows("select * from {schema}.hooks")) == [
         ("after", 3),
         ("after", 5),

@@ -258,8 +258,9 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             % ("append", "meta={'dbt_cdc': {'ref_changes_bye': 'version'}}", "dbt_cdc.ref_changes('orders')"),
             "models/misspelt.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', by='versoin')"),
             "models/unsortable.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', column='m')"),
-            # the reader's key may be another than its upstream's, which has none here
-            "models/keyless.sql": READER + "select id from {{ dbt_cdc.ref_changes('orders', by='version') }}",
+            # an upstream without a key is taken to have its reader's, but it lacks that column
+            "models/keyless.sql": bad
+            % ("merge", "unique_key=['id', 'line']", "dbt_cdc.ref_changes('orders', by='version')"),
             "models/of_inline.sql": READER + "select 1 as id from {{ dbt_cdc.ref_changes('nothing', by='version') }}",
             "models/nothing.sql": "{{ config(materialized='ephemeral') }} select 1 as id",
             "models/imaged.sql": """
@@ -360,7 +361,7 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
                   - name: python_second
                     config: {{run: "{{{{ var('run') }}}}"}}
             """,
-            "models/changes.sql": read_by("source('raw', 'orders'), by='version', unique_key='id'"),
+            "models/changes.sql": read_by("source('raw', 'orders'), by='version'"),  # by the reader's own key
             # a reader of a reader's changes, which have an `_op` of their own
             "models/second.sql": read_by("'changes', by='version'", select="id, amount, _op"),
             # a run that is killed between write and watermark
@@ -368,7 +369,7 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
                 "source('raw', 'orders'), by='version', unique_key='id'",
                 before='{{ config(post_hook="' + killed + '") }}',
             ).replace("{{ var('run') }} as run", "2 as run"),
-            "models/python_changes.py": python % ("'raw', 'orders', unique_key='id'", "dbt.source('raw', 'orders')"),
+            "models/python_changes.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
             "models/python_rows.py": python % ("'raw', 'orders'", "dbt.source('raw', 'orders')"),
             "models/python_second.py": python
             % ("'python_rows'", "dbt.ref('python_rows'); changes = changes.drop('run')"),
@@ -493,3 +494,23 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     project.sql("drop table {schema}.orders")
     project.sql(f"create view {{schema}}.orders as select 1 as id, 10 as amount, {AT} as cdc_datetime_updated")
     assert waiting_by_version() == ["the upstream keeps no versions"] * 3
+
+
+def test_a_readers_key_that_is_not_its_upstreams_is_refused_where_changes_show_it(project: Project) -> None:
+    project.sql(f"create table {{schema}}.orders (id int, customer int, amount int) using {project.file_format}")
+    project.sql("insert into {schema}.orders values (1, 7, 10), (2, 7, 20), (3, 8, 30)")
+    of_customer = READER.replace("'id'", "'customer'") + (
+        "select customer, sum(amount) as amount from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by='version') }}"
+        " group by customer"
+    )
+    sources = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]"
+    project.write({"models/sources.yml": sources, "models/of_customer.sql": of_customer})
+    project.dbt("run")
+    both = [(7, 30), (8, 30)]
+    assert project.rows("select * from {schema}.of_customer order by 1") == both
+    project.sql("update {schema}.orders set amount = 11 where id = 1")
+    project.sql("update {schema}.orders set amount = 21 where id = 2")
+    said = project.error("run")
+    assert f"changes of {project.schema}.orders: unique_key (customer) names several rows of version" in said
+    assert project.rows("select * from {schema}.of_customer order by 1") == both
+    assert len(edges(project)) == 1

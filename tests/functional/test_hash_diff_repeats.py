@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -77,6 +78,31 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
     }
     with pytest.raises(DbtRuntimeError, match=r'2 rows share their key with another row: {"id":1} 2 times\.'):
         supply("2020-01-02", "full", *bad, (1, "11"), (1, "12"))
+
+
+def test_the_comparison_joins_digests_only_and_a_small_delta_goes_to_the_table(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = model(project)
+    loaded.load("2020-01-01", rows(_1="a", _2="b"), "full")
+    hold, plans = Load._hold, []
+
+    def noted(self: Load, frame: Any) -> Any:
+        plans.append(str(frame._jdf.queryExecution().executedPlan()))
+        return hold(self, frame)
+
+    monkeypatch.setattr(Load, "_hold", noted)
+
+    def joins(day: str, data: Rows, extract: str) -> set[tuple[str, ...]]:
+        loaded.load(day, data, extract)
+        digests = {"keyhash", "_dbt_cdc_old_keyhash", "_dbt_cdc_key"}
+        found = re.findall(r"(\w+Join).*?\[(.*?)\], \[(.*?)\], (\w+)", re.sub(r"#\d+", "", plans[-1]))
+        assert all({left, right} <= digests for _, left, right, _ in found)
+        return {(kind, how) for kind, _, _, how in found}
+
+    assert joins("2020-01-02", rows(_1="A", _2="b"), "full") == {("SortMergeJoin", "FullOuter")}
+    found = joins("2020-01-03", rows(_1="x"), "delta")
+    assert ("BroadcastHashJoin", "LeftSemi") in found and {how for _, how in found} == {"LeftSemi", "LeftOuter"}
 
 
 class Killed(BaseException):
@@ -215,3 +241,24 @@ def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mix
         with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time"):
             loaded.load(*one)
         loaded.check(Expected.of([other]))
+
+
+def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Project) -> None:
+    loaded = model(project)
+
+    def supply(day: str, row: str) -> dict[str, int]:
+        frame = project.spark.sql(f"select 1 as id, {row}")
+        return Load(project.spark, loaded.settings(day, "full")).run(frame).operations
+
+    assert supply("2020-01-01", "'a' as v, null as first")["I"] == 1
+    unchanged = {"I": 0, "U": 0, "D": 0, "X": 0, "N": 1}
+    assert supply("2020-01-02", "'a' as v, null as first, null as city, array() as tags") == {
+        **unchanged,
+        "U": 1,
+        "N": 0,
+    }
+    assert supply("2020-01-03", "'a' as v, null as first, null as city, array() as tags") == unchanged
+    assert supply("2020-01-04", "'a' as v, 'x' as first, 'Rome' as city, array('t') as tags")["U"] == 1
+    assert project.rows("select v, first, city, tags from {schema}.t") == [("a", "x", "Rome", ["t"])]
+    types = [kind for _, kind in project.columns("t")]
+    assert types == [*["string"] * 2, "int", *["string"] * 3, "array<string>", "string", "date"]

@@ -133,6 +133,7 @@ def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Projec
         (4, "eu", "d", False),
     ]
     assert "OK (0 new, 2 changed, 2 deleted)" in project.run_results()["s"]["message"]
+    assert project.run_results()["s"]["adapter_response"]["operations"] == {"I": 0, "U": 2, "D": 2}
     live = "select id, dbt_is_deleted from {schema}.n where dbt_valid_to is null order by id"
     assert project.rows(live) == [(1, "False"), (2, "False"), (3, "True"), (4, "True")]
     # the records of deletions are not live ones

@@ -43,6 +43,8 @@ snapshots:
       meta: {dbt_cdc: {operational_metadata: true, effective_timestamp_type: timestamp}}
 """
 KEPT = ("kept_as_instants", "--vars", "{default_high_dttm: '9999-12-30'}")
+#: How docs/snapshots.md compares the package's times with dbt's own, whatever the session's zone.
+DIFFER = "count_if(convert_timezone('UTC', current_timezone(), effective_start_timestamp) <> cast(dbt_valid_from as timestamp_ntz))"
 #: The times that a run writes by itself, beside that time as an instant: 4 was closed in Melbourne and returned in
 #: Etc/GMT+12, where 5 was closed.
 BY_RUN = """
@@ -120,6 +122,8 @@ def check(project: Project, table: str, zone: str) -> None:
     closed = f"select effective_end_timestamp, unix_micros(dbt_valid_to) from {{schema}}.{table} where not ({FOUND})"
     for end, micros in project.rows(closed) if table == "instants" else []:
         assert end == EPOCH + timedelta(microseconds=micros), where
+    if table == "instants":
+        assert project.rows(f"select {DIFFER} from {{schema}}.{table}") == [(0,)], where
     by_run = project.rows(BY_RUN.replace("TABLE", table))
     assert sorted(row[0] for row in by_run) == [4, 4, 5], where
     for _, effective, by_dbt, micros in by_run:

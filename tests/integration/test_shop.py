@@ -137,6 +137,13 @@ def test_each_reader_has_every_order_once(shop: Project) -> None:
         ("shop.order_lines", "shop.order_points", 3),
         ("shop.orders", "shop.order_lines", 3),
     ]
+    # 200, 50 and 25 orders came, and no run read an older one again
+    told = re.findall(r"shop\.(\w+) reads (\d+) rows of shop\.(\w+) \((all of them|new ones)\)", shop.log())
+    assert sorted(set(told)) == sorted(
+        (reader, rows, source, which)
+        for reader, source in (("order_lines", "orders"), ("order_points", "order_lines"))
+        for rows, which in (("200", "all of them"), ("50", "new ones"), ("25", "new ones"))
+    )
 
 
 def test_feeds_of_debezium_and_dms_end_in_tables(shop: Project) -> None:

@@ -65,14 +65,14 @@ except DbtRuntimeError as error:
 def test_without_pyspark_the_error_gives_the_command_to_install_it(tmp_path: Path) -> None:
     message = session_error_without("pyspark", tmp_path)
     assert "submission_method: session need pyspark, which is not installed (No module named pyspark)" in message
-    assert message.endswith("\n  pip install 'dbt-cdc[spark]'")
+    assert message.endswith("\n  pip install './dbt_packages/dbt_cdc[spark]'")
 
 
 def test_without_what_spark_connect_needs_the_error_gives_the_command_to_install_it(tmp_path: Path) -> None:
     message = session_error_without("grpc", tmp_path)
     assert "need what pyspark needs for Spark Connect, which is not installed" in message
     assert "grpcio >= " in message
-    assert message.endswith("\n  pip install 'dbt-cdc[connect]'")
+    assert message.endswith("\n  pip install './dbt_packages/dbt_cdc[connect]'")
 
 
 def test_an_unreachable_server_is_named_without_its_token(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         bounds = shape_of(options.no_keys, options.no_nonkeys, options.seed)
         faults = incremental_faults(Series(*series.values()), options.load, bounds, columns)
+        if options.header and options.format != "csv":
+            faults = [*faults, f"--header is for csv, got --format {options.format}"]
         raise_faults("the command", [*faults, *_output_faults(options.initial_output, options.incremental_output)])
     except synthetic.SyntheticError as error:
         print(error, file=sys.stderr)

@@ -52,7 +52,7 @@ test-iceberg: setup ## those of them that depend on the format, on Iceberg (all 
 
 # Hudi's own tests, and those that ask the same of every format
 test-hudi: $(HUDI)/ready ## Hudi, on pyspark 3.5
-	$(HUDI)/bin/python -m pytest -q --table-format hudi tests/hudi \
+	$(HUDI)/bin/python -m pytest -q $(WORKERS) --table-format hudi tests/hudi \
 	  tests/functional/test_table_changes.py::test_the_same_writes_give_the_same_rows_in_each_format_of_answer \
 	  tests/functional/test_table_changes.py::test_python_models_get_the_rows_and_the_errors_of_sql_models \
 	  tests/functional/test_table_changes_ranges.py::test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps \

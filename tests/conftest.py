@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pytest
 from pyspark.sql import SparkSession
 
@@ -44,6 +45,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     config.hook.pytest_deselected(items=[item for item in items if left_out(item)])
     items[:] = [item for item in items if not left_out(item)]
+
+
+def pytest_configure() -> None:
+    """dbt parses the text of its 900 macros anew for each project and each change of --vars: here, once for the run."""
+    parse, parsed = jinja2.Environment.parse, dict[tuple[type, str], jinja2.nodes.Template]()
+
+    def parse_once(self: jinja2.Environment, source: str, *more: str | None) -> jinja2.nodes.Template:
+        if (type(self), source) not in parsed:
+            parsed[type(self), source] = parse(self, source, *more)
+        return parsed[type(self), source]
+
+    jinja2.Environment.parse = parse_once  # type: ignore[method-assign]
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

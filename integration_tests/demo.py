@@ -22,12 +22,12 @@ from dbt.cli.main import dbtRunner
 HERE = Path(__file__).resolve().parent
 SCHEMA = "dbt_cdc"
 SPARK_LOG = HERE / "logs" / "spark.log"
-#: A JVM that lives for a minute gains more from starting quickly than from compiling well, and its metastore is made
-#: anew by every demo: Derby need not wait for the disk.
+#: A JVM that lives for a minute gains more from starting quickly than from compiling well.
 SHORT_LIVED = (
     "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=3 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn700m"
-    " -Dderby.system.durability=test"
 )
+#: The metastore is made anew by every demo: Derby need not wait for the disk.
+NO_SYNC = "-Dderby.system.durability=test"
 #: Plans of small tables cost more than their rows.
 SMALL_PLANS = {
     "spark.sql.shuffle.partitions": "1",
@@ -90,11 +90,11 @@ def print_table(names: Iterable[str], rows: Iterable[list[Any]]) -> None:
             print("  " + "  ".join("-" * width for width in widths))
 
 
-def submit_arguments(target: str) -> str:
-    """For the JVM of a short story; set-up keeps its classes ready in the environment."""
+def submit_arguments(target: str, *more: str) -> str:
+    """For a JVM that does little and ends; set-up keeps its classes ready in the environment."""
     classes = f"-XX:SharedArchiveFile={Path(sys.prefix) / target}.jsa"
     plans = [f"--conf {name}={value}" for name, value in SMALL_PLANS.items()]
-    return " ".join([*plans, f"--driver-java-options '{SHORT_LIVED} {classes}'", "pyspark-shell"])
+    return " ".join([*plans, f"--driver-java-options '{' '.join([SHORT_LIVED, classes, *more])}'", "pyspark-shell"])
 
 
 def quiet_spark() -> None:
@@ -202,7 +202,7 @@ def main() -> None:
     parser.add_argument("--target", default="delta")
     target = parser.parse_args().target
     os.chdir(HERE)
-    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", submit_arguments(target))
+    os.environ.setdefault("PYSPARK_SUBMIT_ARGS", submit_arguments(target, NO_SYNC))
     quiet_spark()
     shutil.rmtree(HERE / "warehouse", ignore_errors=True)
     shop = Shop(target)

@@ -18,8 +18,6 @@ from pyspark.sql import SparkSession
 from tests.support.project import Project
 from tests.support.spark import profile_target, start_session, test_settings
 
-UNPROVEN = Path(__file__).parent / "unproven.txt"
-
 #: A proxy that is not there: jars come from what `make setup` has fetched, as in a user's later runs.
 NO_NETWORK = "".join(f" -D{kind}.proxyHost=localhost -D{kind}.proxyPort=9" for kind in ("http", "https"))
 
@@ -28,23 +26,16 @@ _numbers = itertools.count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--table-format", default="delta", help="delta or iceberg: the format of this run's tables")
-    parser.addoption("--unproven", action="store_true", help="also run what tests/unproven.txt lists")
     parser.addoption("--every-test", action="store_true", help="on Iceberg, also run what is marked one_format")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what tests/unproven.txt lists for this format, and what Delta has shown, unless asked for."""
-    table_format = config.getoption("--table-format")
-    lines = [line.split() for line in UNPROVEN.read_text().splitlines() if line and not line.startswith("#")]
-    unproven = tuple(node for formats, node in lines if formats in ("*", table_format))
-    shown_by_delta = table_format != "delta" and not config.getoption("--every-test")
-
-    def left_out(item: pytest.Item) -> bool:
-        is_unproven = item.nodeid.startswith(unproven) and not config.getoption("--unproven")
-        return is_unproven or (shown_by_delta and item.get_closest_marker("one_format") is not None)
-
-    config.hook.pytest_deselected(items=[item for item in items if left_out(item)])
-    items[:] = [item for item in items if not left_out(item)]
+    """Leave out what Delta has shown, unless asked for."""
+    if config.getoption("--table-format") == "delta" or config.getoption("--every-test"):
+        return
+    shown = [item for item in items if item.get_closest_marker("one_format") is not None]
+    config.hook.pytest_deselected(items=shown)
+    items[:] = [item for item in items if item not in shown]
 
 
 def pytest_configure() -> None:

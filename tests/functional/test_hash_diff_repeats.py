@@ -16,6 +16,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
+from integration_tests import demo
 from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
 from tests.support.killed_load import STAGES
 from tests.support.project import Project
@@ -182,7 +183,8 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
 @pytest.mark.timeout(1500)  # a process for each stage
 def test_a_process_killed_at_any_stage_leaves_what_the_next_one_makes_good(table_format: str, tmp_path: Path) -> None:
     stages = len(STAGES[table_format])
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "DBT_CDC_DRIVER_MEMORY": "1g"}
+    quick = {"PYSPARK_SUBMIT_ARGS": demo.submit_arguments(table_format), "DBT_CDC_DRIVER_MEMORY": "1g"}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **quick}
     for number in range(stages + 1):
         command = [
             sys.executable,

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import pytest
 from pyspark.sql import SparkSession
 
+from integration_tests import demo
 from tests.support.project import Project
 from tests.support.spark import profile_target, start_session, test_settings
 
@@ -39,15 +39,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_configure() -> None:
-    """dbt parses the text of its 900 macros anew for each project and each change of --vars: here, once for the run."""
-    parse, parsed = jinja2.Environment.parse, dict[tuple[type, str], jinja2.nodes.Template]()
-
-    def parse_once(self: jinja2.Environment, source: str, *more: str | None) -> jinja2.nodes.Template:
-        if (type(self), source) not in parsed:
-            parsed[type(self), source] = parse(self, source, *more)
-        return parsed[type(self), source]
-
-    jinja2.Environment.parse = parse_once  # type: ignore[method-assign]
+    demo.parse_macros_once()
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -55,6 +55,19 @@ FILES = {
         {{ config(materialized='table') }}
         select m.id, m.seen, f.twice from {{ ref('merged') }} m join {{ ref('frame') }} f on f.id = m.id
     """,
+    "models/changes.sql": """
+        {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+        select id, seen, _op from {{ dbt_cdc.ref_changes('merged', by='version') }}
+    """,
+    "models/python_changes.py": """
+        import dbt_cdc
+
+
+        def model(dbt, spark):
+            dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+            dbt.ref("merged")
+            return dbt_cdc.ref_changes(dbt, spark, "merged", by="version").select("id", "seen", "_op")
+    """,
     "snapshots/kept.yml": """
         snapshots:
           - name: kept
@@ -67,6 +80,8 @@ QUERIES = (
     "select * from {schema}.frame order by id",
     "select * from {schema}.pandas_frame order by id",
     "select * from {schema}.downstream order by id",
+    "select * from {schema}.changes order by id",
+    "select * from {schema}.python_changes order by id",
     "select id, amount, dbt_valid_to from {schema}.kept order by id",
 )
 ROWS = [
@@ -74,6 +89,8 @@ ROWS = [
     [["1", "Ada", "10", "20"], ["2", "Bob", "20", "40"], ["3", "None", "30", "60"]],
     [["1", "Ada"], ["2", "None"]],
     [["1", "0", "20"], ["2", "3", "40"], ["3", "3", "60"]],
+    [["1", "0", "i"], ["2", "3", "u"], ["3", "3", "u"]],
+    [["1", "0", "i"], ["2", "3", "u"], ["3", "3", "u"]],
     [["1", "10", "None"], ["2", "20", "None"], ["3", "30", "None"]],
 ]
 #: Over Spark Connect the server finds what is wrong with a frame when it is written.

@@ -105,4 +105,7 @@ if __name__ == "__main__":
         for statement in USUAL.strip().format(format=sys.argv[1]).splitlines():
             found = session.sql(statement).collect()
         assert found == [('{"id":1,"v":"c"}', 1)] or sys.argv[1] == "hudi", found
+        java = session.sparkContext._gateway.proc
         session.stop()
+        java.stdin.close()
+        java.wait(timeout=300)  # it writes the archive as it ends

@@ -262,12 +262,14 @@ def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project
     odd = "`order id`, `select`, `Straße.ä`"
     make = "create or replace table {schema}.things using %s %s as select * from values %s as t(%s)"
     project.sql(make % (project.file_format, mapping, rows.replace("''", "\\'"), odd))
-    first = snapshot(project)
+    # over Iceberg, dbt-spark has one view for two snapshots of one name
+    threads = ("--threads", "1" if project.file_format == "iceberg" else "2")
+    first = snapshot(project, *threads)
     project.write({"snapshots/plain.sql": PLAIN.replace("LATER", ", 2 as `unit price`")})
     project.sql(make % (project.file_format, mapping, "('o2', 2, 'y', true)", odd + ", later"))
-    second = snapshot(project)
+    second = snapshot(project, *threads)
     project.sql(make % (project.file_format, mapping, "('o2', 3, 'y', true)", odd + ", later"))
-    third = snapshot(project)
+    third = snapshot(project, *threads)
 
     assert project.rows(
         "select `order id`, `select`, `Straße.ä`, later, dbt_is_deleted, Job, `closed by` from {schema}.odd "

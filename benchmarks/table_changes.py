@@ -166,6 +166,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--commits", type=int, default=10)
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--parts", nargs="+", default=["queries", "logs"], choices=["queries", "logs"])
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -174,8 +175,10 @@ def main() -> None:
         spark.sql("create schema if not exists bench")
         output = {**profile_target(given.table_format), "server_side_parameters": settings}
         project = Project(folder / "project", spark, "bench", {"file_format": given.table_format, "output": output})
-        compare_queries(project, given.rows, given.commits, given.repeat)
-        compare_logs(project, folder / "warehouse", given.rows, given.repeat)
+        if "queries" in given.parts:
+            compare_queries(project, given.rows, given.commits, given.repeat)
+        if "logs" in given.parts:
+            compare_logs(project, folder / "warehouse", given.rows, given.repeat)
         spark.stop()
 
 

@@ -78,8 +78,8 @@
 
 
 {%- macro _as_json(value) -%}
-    {#- Text that tells NULL from absent and keeps microseconds. -#}
-    {%- do return("to_json(struct(" ~ value ~ "), map('ignoreNullFields', 'false', 'timestampFormat', "
+    {#- Text that tells NULL from absent and keeps microseconds, the same in every session. -#}
+    {%- do return("to_json(struct(" ~ value ~ "), map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', "
                   ~ "'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))") -%}
 {%- endmacro -%}
 
@@ -97,10 +97,15 @@
 {%- macro _adjacent_versions(table, begin, end) -%}
     {#- Each commit of the range beside the one before it, as images: what a feed would give where none is kept. -#}
     {%- set commits, queries = table.timeline.commits, [] -%}
-    {%- for place in range(begin + 1, end + 1) -%}
+    {#- a renamed column has another name before and after its commit: compared by name, every row would differ -#}
+    {%- set same_rows = dbt_cdc._delta_metadata_operations() -%}
+    {%- for place in range(begin + 1, end + 1) if commits[place].operation not in same_rows or place == 0 -%}
         {%- set before = commits[place - 1].version if place > 0 else none -%}
         {%- do queries.append(dbt_cdc._two_versions(table, before, commits[place], place)) -%}
     {%- endfor -%}
+    {%- if not queries -%}
+        {%- do queries.append(dbt_cdc._two_versions(table, commits[end].version, commits[end], end)) -%}
+    {%- endif -%}
     {%- do return(queries | join('\n    union all\n    ')) -%}
 {%- endmacro -%}
 

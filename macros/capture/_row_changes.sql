@@ -1,21 +1,24 @@
 {#- Row changes out of images: one row per key and commit, as CTEs that end in one named `row_changes` with
-    position, op, ts, version, before, after. -#}
+    position, op, ts, version (text), before, after. -#}
 
 {%- macro _paired_by_key(table) -%}
+    {#- The images of a key and commit side by side, the older first: a window needs one sort of the images, an aggregate of
+        structs two. -#}
     {%- set keys = dbt_cdc._quoted_list(table.key, 'image') | join(', ') -%}
     paired as (
         select
             position,
             version,
             ts,
-            any_value(image) filter (where not is_after) as before,
-            any_value(image) filter (where is_after) as after,
-            greatest(count_if(is_after), count_if(not is_after)) as images
+            if(is_after, lag(image) over side_by_side, image) as before,
+            if(is_after, image, null) as after,
+            is_after <=> lag(is_after) over side_by_side as is_repeated,
+            lead(is_after) over side_by_side is null as is_last
         from images
         {%- if table.where %}
         where {{ table.where }}
         {%- endif %}
-        group by {{ keys }}, position, version, ts
+        window side_by_side as (partition by {{ keys }}, position order by is_after asc)
     ),
 
     row_changes as (
@@ -27,12 +30,12 @@
                 else 'u'
             end as op,
             ts,
-            version,
+            cast(version as string) as version,
             before,
             after
         from paired
         {#- the error stands where no reader can do without it: a column that nobody asks for is never worked out #}
-        where case when images > 1 then {{ dbt_cdc._key_is_not_unique(table) }} else {{ dbt_cdc._differ(table) }} end
+        where case when is_repeated then {{ dbt_cdc._key_is_not_unique(table) }} else is_last and {{ dbt_cdc._differ(table) }} end
     )
 {%- endmacro -%}
 
@@ -63,7 +66,7 @@
             any_value(image) as image,
             count_if(is_after) - count_if(not is_after) as copies
         from images
-        group by sha2({{ dbt_cdc._as_json('image') }}, 256), position, version, ts
+        group by sha2({{ dbt_cdc._as_json(dbt_cdc._comparable(table.columns, 'image')) }}, 256), position, version, ts
     ),
 
     row_changes as (
@@ -71,7 +74,7 @@
             position,
             if(copies > 0, 'i', 'd') as op,
             ts,
-            version,
+            cast(version as string) as version,
             if(copies < 0, image, null) as before,
             if(copies > 0, image, null) as after
         from counted

@@ -1,6 +1,7 @@
 {#- The format's own feed as images, before anything is paired. `table` is what _changed_table gives; the commits from
     place `begin` (exclusive) to place `end` (inclusive) of its timeline. A query of one shape for all formats:
-    image (struct of the table's columns), is_after (boolean), position (orders commits), version, ts. -#}
+    image (struct of the table's columns), is_after (boolean), position (orders commits), version (of the feed's own
+    type: it goes through a shuffle), ts. -#}
 
 {%- macro delta__changes(table, begin, end) -%}
     {#- Delta refuses its feed over commits that take columns away, and before or at a commit that made the table anew with
@@ -19,7 +20,7 @@
         {{ dbt_cdc._image(table, available, feed) }} as image,
         _change_type in ('insert', 'update_postimage') as is_after,
         _commit_version as position,
-        cast(_commit_version as string) as version,
+        _commit_version as version,
         _commit_timestamp as ts
     from {{ feed }}
 {%- endmacro -%}
@@ -55,7 +56,7 @@
         {{ dbt_cdc._image(table) }} as image,
         _change_type in ('INSERT', 'UPDATE_AFTER') as is_after,
         cast(_change_ordinal as bigint) as position,
-        cast(_commit_snapshot_id as string) as version,
+        _commit_snapshot_id as version,
         timestamp_micros(array({{ moments | join(', ') }})[_change_ordinal]) as ts
     from {{ table.relation }}.{{ dbt_cdc._spelling('changes', table.relation ~ asked) }} with ({{ asked }})
 {%- endmacro -%}

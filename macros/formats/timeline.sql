@@ -12,6 +12,12 @@
     {%- for row in rows -%}
         {%- set parameters = fromjson(row['operationParameters'] or '{}') or {} -%}
         {%- set state = dbt_cdc._delta_feed_state(row['operation'], parameters) -%}
+        {#- RESTORE brings back the feed's state, too: where that was not surely on, it is known again after the commit -#}
+        {%- set since = commits[fed.start] if fed.start is not none and fed.start < commits | length else none -%}
+        {%- set restored = (parameters.get('version') or -1) | int if row['operation'] == 'RESTORE' else none -%}
+        {%- if restored is not none and (since is none or restored < since.version | int) -%}
+            {%- set fed.value, fed.start = none, loop.index0 + 1 -%}
+        {%- endif -%}
         {#- the first that is said may be that it was switched on, after older commits that are gone -#}
         {%- if fed.value is none and state is sameas true -%}{%- set fed.start = none -%}{%- endif -%}
         {%- set fed.value = state if state is not none else fed.value -%}
@@ -25,8 +31,10 @@
             {%- set vacuum.horizon = [vacuum.horizon or 0, micros[loop.index0] - (retention or 0) | int * 1000] | max -%}
         {%- endif -%}
         {%- do commits.append({'version': row['version'] | int | string, 'micros': micros[loop.index0],
-                               'operation': row['operation'], 'appends': parameters.get('mode') == 'Append',
-                               'replaces': 'REPLACE TABLE' in row['operation'] or parameters.get('mode') == 'Overwrite'}) -%}
+                               'operation': row['operation'],
+                               'appends': 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
+                               'replaces': 'REPLACE TABLE' in row['operation'] or row['operation'] == 'RESTORE'
+                                           or parameters.get('mode') == 'Overwrite'}) -%}
     {%- endfor -%}
     {%- for commit in commits if vacuum.horizon and commit.micros < vacuum.horizon -%}
         {%- if dbt_cdc._delta_replaces_files(commit) -%}{%- set vacuum.kept = loop.index0 -%}{%- endif -%}
@@ -61,9 +69,16 @@
 
 {%- macro _delta_replaces_files(commit) -%}
     {#- Does the commit take files out of the table, so that VACUUM may delete what older versions need? -#}
-    {%- set harmless = ['CREATE TABLE', 'CREATE TABLE AS SELECT', 'ADD COLUMNS', 'SET TBLPROPERTIES',
-                        'UNSET TBLPROPERTIES', 'CHANGE COLUMN', 'VACUUM START', 'VACUUM END', 'STREAMING UPDATE'] -%}
+    {%- set harmless = ['CREATE TABLE', 'CREATE TABLE AS SELECT'] + dbt_cdc._delta_metadata_operations() -%}
     {%- do return(commit.operation not in harmless and not commit.appends) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_metadata_operations() -%}
+    {#- Commits that leave rows and files as they are. -#}
+    {%- do return(['ADD COLUMNS', 'CHANGE COLUMN', 'RENAME COLUMN', 'DROP COLUMNS', 'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES',
+                   'ADD CONSTRAINT', 'DROP CONSTRAINT', 'CLUSTER BY', 'UPGRADE PROTOCOL', 'COMPUTE STATS', 'VACUUM START',
+                   'VACUUM END']) -%}
 {%- endmacro -%}
 
 

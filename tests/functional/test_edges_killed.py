@@ -1,4 +1,5 @@
-"""Readers by ref_changes whose process is really killed: before their write, between write and watermark, and after.
+"""Readers by ref_changes whose process is really killed: before their write, between write and watermark, and after;
+and beside them a table whose run is killed between its write and its change log.
 
 This module is also the program that is killed: `python -m tests.functional.test_edges_killed FOLDER RUN`.
 """
@@ -30,8 +31,17 @@ READER = """
     {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
     select id, {{ var('run') }} as run from {{ dbt_cdc.ref_changes('input') }}
 """
+LOGGED = """
+    {{ config(materialized='apply_changes', unique_key='id',
+              meta={'dbt_cdc': {'sequence_by': 'run', 'change_log': 'data_before_after'}}) }}
+    select 1 as id, {{ var('run') }} as run
+"""
 #: The statement at which each reader stands still, so that the kill meets it there; `after` goes through.
-STOPS = {"before": r"merge into .*\bbefore\b", "between": r"insert into .*\bcdc_metadata\b.*\.between\b"}
+STOPS = {
+    "before": r"merge into \S*\bbefore\b",
+    "between": r"insert into .*\bcdc_metadata\b.*\.between\b",
+    "logged": r"merge into \S*\blogged__changes\b",
+}
 PASSED = r"insert into .*\bcdc_metadata\b.*\.after\b"
 
 
@@ -43,11 +53,12 @@ def test_a_killed_process_loses_and_doubles_nothing(
         pytest.skip("what is killed here is dbt's process; one format shows it")
     monkeypatch.setenv("DBT_CDC_WAREHOUSE", str(tmp_path / "warehouse"))
     settings = embedded.test_settings(table_format, tmp_path / "warehouse", catalog="hive")
-    output = {**profile_target(table_format), "server_side_parameters": settings, "threads": 3}
+    output = {**profile_target(table_format), "server_side_parameters": settings, "threads": 4}
     target = {"file_format": table_format, "output": output}
     project = Project(tmp_path / "project", None, "killed", target)
     readers = ["before", "between", "after"]
-    project.write({"models/input.sql": INPUT, **{f"models/{name}.sql": READER for name in readers}})
+    project.write({f"models/{name}.sql": READER for name in readers})
+    project.write({"models/input.sql": INPUT, "models/logged.sql": LOGGED})
 
     command = [sys.executable, "-m", "tests.functional.test_edges_killed", str(project.folder)]
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
@@ -60,12 +71,12 @@ def test_a_killed_process_loses_and_doubles_nothing(
     reached: list[str] = []
     for line in child.stdout:
         reached += re.findall("^@@ (.*)$", line)
-        if set(reached) == {"run 1", *readers}:
+        if set(reached) == {"run 1", *readers, "logged"}:
             break
     os.killpg(child.pid, signal.SIGKILL)
     watchdog.cancel()
     assert child.wait() == -signal.SIGKILL
-    assert set(reached) == {"run 1", *readers}
+    assert set(reached) == {"run 1", *readers, "logged"}
 
     done = subprocess.run(
         [*command, "again"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=500, check=True
@@ -77,6 +88,9 @@ def test_a_killed_process_loses_and_doubles_nothing(
         "before [(1, 1), (2, 3), (3, 3)]",
         "between [(1, 1), (2, 3), (3, 3)]",
         "moves [('after', 3), ('before', 2), ('between', 2)]",
+        # what the killed run wrote and did not log is logged, once
+        "logged [(1, 3)]",
+        "log [('i', None, 1), ('u', 1, 2), ('u', 2, 3)]",
     ]
 
 
@@ -120,6 +134,9 @@ def _main(folder: str, what: str) -> None:
             "select substring_index(destination, '.', -1), count(*) from killed.cdc_metadata group by 1 order by 1"
         )
         print(f"\n@@ moves {[tuple(row) for row in moves.collect()]}")
+        print(f"\n@@ logged {[tuple(row) for row in spark.table('killed.logged').collect()]}")
+        log = spark.sql("select op, before.run, after.run from killed.logged__changes order by ts, op")
+        print(f"\n@@ log {[tuple(row) for row in log.collect()]}")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.changes import (
     EVERY_CHANGE,
+    FEED_ON,
     HISTORY,
     LATEST_STATE,
     MERGE_ON_READ,
@@ -317,3 +318,49 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     changes.project.dbt("run", "--empty", "--select", *answers)
     assert {name: changes.answer(name, "kept") for name in answers} == {name: [] for name in answers}
     assert {name: changes.project.columns(name) for name in answers} == schemas
+
+
+@pytest.mark.one_format
+def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_only(changes: Changes) -> None:
+    changes.create("back", "id int, v string")
+    changes.write(
+        "back",
+        "insert into {t} values (1, 'a'), (2, 'b')",
+        "alter table {t} add columns (n int)",
+        "update {t} set v = 'x', n = 5 where id = 1",
+        "restore table {t} to version as of 1",
+        "update {t} set v = 'c' where id = 2",
+    )
+    # the feed is off in the version that comes back, and on again later
+    changes.create("off", "id int, v string", feed=False)
+    changes.write(
+        "off",
+        "insert into {t} values (1, 'a')",
+        f"alter table {{t}} set tblproperties ({FEED_ON['delta']})",
+        "update {t} set v = 'b' where id = 1",
+        "restore table {t} to version as of 1",
+        "update {t} set v = 'unseen' where id = 1",
+        f"alter table {{t}} set tblproperties ({FEED_ON['delta']})",
+        "update {t} set v = 'c' where id = 1",
+    )
+    changes.create("named", "id int, v string", properties="'delta.columnMapping.mode' = 'name'")
+    changes.write(
+        "named",
+        "insert into {t} values (1, 'a'), (2, 'b')",
+        "alter table {t} rename column v to w",
+        "update {t} set w = 'c' where id = 2",
+    )
+    asked = {name: f"'{{schema}}.{name}', unique_key='id'" for name in ("back", "off", "named")}
+    changes.ask(**{f"of_{name}": asked[name] for name in asked}, too_early=asked["off"] + ", begin=2")
+    message = changes.project.error("run")
+    assert "begins before the change feed, expected one that begins at or after version 5 (" in message
+
+    first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
+    restored = [("u", (1, "a"), (1, "x")), ("u", (1, "x"), (1, "a")), ("u", (2, "b"), (2, "c"))]
+    assert changes.answer("of_back", "back") == [*first, *restored]
+    assert changes.answer("of_off", "off") == [("u", (1, "unseen"), (1, "c"))]
+    assert changes.answer("of_named", "named") == [
+        ("i", None, (1, None)),
+        ("i", None, (2, None)),
+        ("u", (2, "b"), (2, "c")),
+    ]

@@ -53,7 +53,10 @@ from row_changes
     {%- set own = dbt_cdc._types_of(table.relation) -%}
     {%- for column in table.columns -%}
         {%- set type = kept.get(column.name | lower) -%}
-        {%- if type is none -%}
+        {%- if type is none and 'more fields' in column.dtype -%}
+            {%- do faults.append("column '" ~ column.name ~ "' of " ~ table.source ~ " came later and is a struct of so many fields"
+                ~ " that Spark cuts its type: it can't be added to " ~ log.relation ~ "; drop that table to begin a new log") -%}
+        {%- elif type is none -%}
             {%- do new.append(column) -%}
             {%- do fields.append(column.name) -%}
         {%- elif type != own[column.name | lower] -%}

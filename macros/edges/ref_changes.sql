@@ -55,9 +55,3 @@
     {%- set names = [upstream, model_name] if model_name else [upstream] -%}
     {%- do return(ref(*names, v=version) if version else ref(*names)) -%}
 {%- endmacro -%}
-
-
-{%- macro _reads_a_part() -%}
-    {#- `--empty` and `--sample` show a model less than there is. -#}
-    {%- do return(flags.EMPTY or (flags.SAMPLE is defined and flags.SAMPLE is not none)) -%}
-{%- endmacro -%}

@@ -16,7 +16,7 @@
     {%- set new_record = strategy.hard_deletes == 'new_record' -%}
     {%- set is_deleted = "snapshotted_data." ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " = 'True'" -%}
     {#- the source under `--empty` or `--sample` says nothing about what was deleted -#}
-    {%- set whole = not flags.EMPTY and invocation_args_dict.get('sample') is none -%}
+    {%- set whole = not dbt_cdc._reads_a_part() -%}
     {%- set sees_deletes = strategy.hard_deletes in ('invalidate', 'new_record') and whole -%}
     with source_rows as (
         {{ source_sql }}

@@ -57,12 +57,13 @@
         'model_type': existing.type if existing is not none and not foreign else none,
         'foreign': foreign,
         'full_refresh': should_full_refresh(),
-        'empty': flags.EMPTY,
+        'empty': dbt_cdc._reads_a_part(),
         'description': model.description if config.persist_relation_docs() else '',
         'location_root': config.get('location_root'),
         'partition_by': dbt_cdc._hash_diff_names(config.get('partition_by')),
         'table_properties': properties,
         'column_name_properties': dbt_cdc._formats()[format].column_names,
+        'timestamp_ntz_properties': dbt_cdc._formats()[format].timestamp_ntz,
     }) -%}
 {%- endmacro -%}
 

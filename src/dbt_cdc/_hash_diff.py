@@ -35,13 +35,15 @@ def hash_diff(
     `current` may be None (a first load: all I), or what this function gave before: rows with operation D count as gone.
     Digests are made anew from its columns; those that it has are used only where it lacks a column of `incoming`, as a
     model with sensitive columns does. Names match whatever their case. A column of two types takes the wider one.
-    Raises ValueError for unknown columns or options, for columns whose types can't be compared, for a NULL in a key,
+    Raises ValueError for unknown columns or options, for columns of `incoming` that have the names added here,
+    for columns whose types can't be compared, for a NULL in a key,
     for a key that either side has twice, and for digests of `current` that were made in another way.
     """
     keys = [keys] if isinstance(keys, str) else list(keys)
     ignore_columns = [ignore_columns] if isinstance(ignore_columns, str) else list(ignore_columns)
     date = str(effective_date or datetime.datetime.now(datetime.timezone.utc).date())
     _check_options(incoming, keys, extract_type, date, ignore_columns, hash_algorithm)
+    date = str(datetime.date.fromisoformat(date))
     rule = _Rule({name.lower() for name in keys}, {name.lower() for name in ignore_columns}, hash_algorithm)
     fields = _data_fields(incoming)
     if current is None:
@@ -62,7 +64,8 @@ def hash_diff(
 def _check_options(
     incoming: Any, keys: list[str], extract_type: str, date: str, ignored: list[str], algorithm: str
 ) -> None:
-    faults = []
+    own = [name for name in incoming.columns if name.lower() in _ADDED]
+    faults = [f"incoming has a column '{name}', which hash_diff adds itself: rename or drop it" for name in own]
     names = {name.lower(): name for name in incoming.columns}
     for option, listed in (("keys", keys), ("ignore_columns", ignored)):
         for name in listed:
@@ -140,8 +143,8 @@ def _data_fields(frame: Any) -> list[Any]:
 
 
 def _alive(current: Any) -> Any:
-    """Without the keys that an earlier comparison found gone."""
-    marked = "operation" in {name.lower() for name in current.columns}
+    """Without the keys that an earlier comparison found gone; an `operation` without digests is somebody else's."""
+    marked = {"operation", "keyhash", "nonkeyhash"} <= {name.lower() for name in current.columns}
     return current.where("operation is null or operation <> 'D'") if marked else current
 
 

@@ -120,6 +120,24 @@ def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
     return untouched.unionByName(known), past
 
 
+def has_lost_its_past(spark: Any, settings: Settings) -> bool:
+    """Whether a key's first change since the date is no insert, though the history has nothing of it before."""
+    date = f"date{literal(settings.effective_date)}"
+    lost = spark.sql(f"""
+        select since.keyhash
+        from (
+            select keyhash, min_by(operation, eff_start_date) as operation
+            from {settings.history}
+            where eff_start_date >= {date}
+            group by keyhash
+        ) as since
+        left anti join (select keyhash from {settings.history} where eff_start_date < {date}) as past
+            on since.keyhash = past.keyhash
+        where since.operation <> 'I'
+    """)
+    return bool(lost.limit(1).collect())
+
+
 def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, spark: Any) -> Any:
     """The changes of a repeated load: those of the load itself, and touched keys that go back to what they were."""
     date = f"date{literal(settings.effective_date)}"

@@ -10,6 +10,7 @@ from dbt_cdc.hashing import hash_expression, pre_image
 
 #: Why a row can't be taken: null when it can.
 FAULT = "_dbt_cdc_fault"
+_EXACT = ("tinyint", "smallint", "int", "bigint", "decimal")
 NULL_KEY, CAST = "null key part: ", "does not cast: "
 
 
@@ -17,6 +18,27 @@ def kept_rows(settings: Settings) -> str:
     """SQL text that is true of the rows that a load takes or fails by; rejected ones are neither."""
     cast = f"coalesce(startswith({FAULT}, {literal(CAST)}), false)"
     return f"not {cast}" if settings.on_cast_error == "rejects" else "true"
+
+
+def cast_faults(spark: Any, layout: Layout) -> list[str]:
+    """Types of the model's YAML that Spark casts no value to from what the data have."""
+
+    def known(casts: list[str]) -> bool:
+        try:
+            spark.sql(f"select {', '.join(casts)}").schema  # noqa: B018 (Connect analyzes it then)
+        except Exception:
+            return False
+        return True
+
+    casts = {c.name: f"try_cast(cast(null as {c.source_type}) as {c.type})" for c in layout.columns if c.cast}
+    if not casts or known([*casts.values()]):
+        return []
+    return [
+        f"column '{column.name}': Spark casts no {column.source_type} to {column.type} (data_type in the model's "
+        "YAML); cast it in the model"
+        for column in layout.columns
+        if column.cast and not known([casts[column.name]])
+    ]
 
 
 def stage(frame: Any, layout: Layout, settings: Settings) -> Any:
@@ -79,9 +101,7 @@ def _fault(layout: Layout) -> str:
     ]
     casts = [column for column in layout.columns if column.cast]
     if casts:
-        failing = " or ".join(
-            f"({quote(column.source or '')} is not null and {_cast(column)} is null)" for column in casts
-        )
+        failing = " or ".join(map(_is_lost, casts))
         cases.append(f"when {failing} then concat({literal(CAST)}, concat_ws(', ', {', '.join(map(_shown, casts))}))")
     return f"case {' '.join(cases)} end"
 
@@ -90,7 +110,19 @@ def _shown(column: Column) -> str:
     source = quote(column.source or "")
     value = "'(hidden)'" if column.sensitive else f"concat('''', left(cast({source} as string), 60), '''')"
     label = literal(f"{column.name} ({column.type}) ")
-    return f"case when {source} is not null and {_cast(column)} is null then concat({label}, {value}) end"
+    return f"case when {_is_lost(column)} then concat({label}, {value}) end"
+
+
+def _is_lost(column: Column) -> str:
+    """A value that does not cast, or a number that comes back from its cast as another one (3.7 as int)."""
+    source, cast = quote(column.source or ""), _cast(column)
+    exact = _kind(column.type) in _EXACT and _kind(column.source_type) in (*_EXACT, "float", "double")
+    changed = f" or not cast({cast} as {column.source_type}) <=> {source}" if exact else ""
+    return f"({source} is not null and ({cast} is null{changed}))"
+
+
+def _kind(type_: str) -> str:
+    return type_.partition("(")[0]
 
 
 def _without_copies(staged: Any, layout: Layout) -> Any:

@@ -64,6 +64,7 @@ class Settings:
     partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
     column_name_properties: dict[str, str] = field(default_factory=dict)
+    timestamp_ntz_properties: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,7 @@ def resolve(
         source = spelled.get(name.lower())
         target = declared.get(name.lower()) or old.get(name) or new_types[name]
         faults += _type_faults(name, old.get(name), declared.get(name.lower()), given.get(source or ""))
+        faults += _nested_faults(name, declared.get(name.lower()), given.get(source or ""))
         lower = name.lower()
         columns.append(
             Column(
@@ -253,6 +255,17 @@ def _type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
     return [
         f"column '{name}': the table has type {old.simpleString()}, {source} has {got}. "
         "Cast it in the model, or rebuild with --full-refresh"
+    ]
+
+
+def _nested_faults(name: str, declared: Any, given: Any) -> list[str]:
+    """A nested data_type that is not what the data have: Spark's cast turns what does not fit into NULLs within."""
+    nested = declared is not None and declared.typeName() in ("array", "map", "struct")
+    if not nested or given is None or _kept_as(given, declared):
+        return []
+    return [
+        f"column '{name}': the model's data_type is {declared.simpleString()}, the data have {given.simpleString()}: "
+        "what does not fit within would be lost silently. Cast it in the model"
     ]
 
 

@@ -11,7 +11,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import to_spark
-from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, kept_rows, key_text, rejected, stage
+from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, cast_faults, kept_rows, key_text, rejected, stage
 from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables, raise_other_run
 from dbt_cdc._sql import literal, quote, quoted, type_text
@@ -42,6 +42,7 @@ class Load:
         types, faults = self._declared()
         faults += self._history_faults(marker) if first else self._date_faults(marker)
         layout = resolve(self.settings, frame.schema, types, stored, faults)
+        fail(self.settings.node, cast_faults(self.spark, layout))
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
         again = bool(stored and marker and self.settings.effective_date <= marker.effective_date)
@@ -139,18 +140,19 @@ class Load:
     # -- the first load ---------------------------------------------------------------------------------------------
 
     def _dry(self, frame: Any, layout: Layout, stored: Stored | None, marker: Marker | None) -> Outcome:
-        """`--empty`: tables without rows where there are none; no load, so that the first one is still to come."""
+        """`--empty`, `--sample`: tables without rows where there are none; no load, so the first is still to come."""
         if not stored:
             self._first(frame, layout, marker)
             self.tables.create_empty_history()
-        return Outcome("--empty: nothing loaded", dict.fromkeys(OPERATIONS, 0), 0)
+        return Outcome("--empty or --sample: nothing loaded", dict.fromkeys(OPERATIONS, 0), 0)
 
     def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:
         settings = self.settings
         staged = stage(frame, layout, settings)
         # a table that is dropped leaves the files of a place of one's own
         at_own_place = settings.location_root is not None
-        careful = settings.full_refresh or bool(layout.sensitive) or settings.on_cast_error == "rejects" or at_own_place
+        there = settings.full_refresh or self.spark.catalog.tableExists(settings.base)
+        careful = there or bool(layout.sensitive) or settings.on_cast_error == "rejects" or at_own_place
         if careful:
             staged = self._hold(staged)
             count = self._check_first(staged, layout)
@@ -220,6 +222,7 @@ class Load:
             staged = self._hold(staged)
             supplied = staged.count()
         if again:
+            self._check_past()
             before, touched = comparison.rewound(self.spark, settings)
         else:
             before = comparison.state(self.spark, settings)
@@ -246,6 +249,15 @@ class Load:
         self._merge(rows, layout, marker, whole=again or counts["D"] > 0 or (delta and bool(layout.of("ignored"))))
         self._create_model(layout)
         return counts
+
+    def _check_past(self) -> None:
+        """Refuse to take back loads where the history has lost what was there before them."""
+        if comparison.has_lost_its_past(self.spark, self.settings):
+            fail(self.settings.node, [
+                f"{self.settings.history} does not have what some keys were before {self.settings.effective_date}: its "
+                "older partitions were removed, so that this date can't be loaded again. Load a later date, or start "
+                "anew with --full-refresh"
+            ])  # fmt: skip
 
     def _count(self, rows: Any, known: int, layout: Layout) -> dict[str, int]:
         """Raise what is at fault, else the rows by operation."""

@@ -111,6 +111,8 @@ class Tables:
         names = [name for column in new for name in _all_names(column.struct_field)]
         if any(map(_needs_mapping, names)) and self.settings.column_name_properties:
             self.set_properties(table, self.settings.column_name_properties)
+        if any("timestamp_ntz" in column.type for column in new) and self.settings.timestamp_ntz_properties:
+            self.set_properties(table, self.settings.timestamp_ntz_properties)
         listed = ", ".join(f"{quote(column.name)} {column.type}" for column in new)
         self.spark.sql(f"alter table {table} add columns ({listed})")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.hash_diff import PROPERTIES, Model
-from tests.support.project import Project
+from tests.support.project import DbtFailed, Project
 
 YAML = """
     models:
@@ -111,11 +111,12 @@ def test_full_loads_tell_inserted_updated_deleted_and_unchanged_rows_apart(proje
 
     before = current(project)
     project.sql("delete from {schema}.incoming where id > 1")
-    project.dbt("run", "--empty", "--vars", "day: '2020-01-05'")
-    dry = project.run_results()["t"]["adapter_response"]
-    assert dry["operations"] == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 0}
-    assert current(project) == before
-    assert history(project, "2020-01-05") == []
+    for part in ("--empty", "--sample=1 day"):
+        project.dbt("run", part, "--vars", "day: '2020-01-05'")
+        dry = project.run_results()["t"]["adapter_response"]
+        assert dry["operations"] == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 0}
+        assert current(project) == before
+        assert history(project, "2020-01-05") == []
 
     gone = load(project, "2020-01-05", "")
     assert gone["operations"] == {"I": 0, "U": 0, "D": 4, "X": 0, "N": 0}
@@ -134,11 +135,16 @@ def test_deltas_leave_what_they_do_not_supply_and_read_it_as_x(project: Project)
     for _ in range(2):
         project.dbt("run", "--empty", "--vars", "day: '2030-01-01'")
         dry = project.run_results()["t"]
-        assert dry["message"] == "--empty: nothing loaded"
+        assert dry["message"] == "--empty or --sample: nothing loaded"
         assert dry["adapter_response"]["operations"] == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 0}
         assert project.tables() == {"incoming", "t", "t__base", "t__history"}
         for table in ("t", "t__history"):
             assert project.rows(f"select keyhash, nonkeyhash, id, v, operation from {{schema}}.{table}") == []
+    # nor does a first load that is refused take them away
+    made = project.tables()
+    with pytest.raises(DbtFailed, match="2 rows share their key with another row"):
+        load(project, "2020-01-01", "(1, 'a'), (1, 'b')", "delta")
+    assert project.tables() == made
     first = load(project, "2020-01-01", "(1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')", "delta")
     assert first["operations"] == {"I": 4, "U": 0, "D": 0, "X": 0, "N": 0}
     assert history(project, "2020-01-01") == [(1, "a", "I"), (2, "b", "I"), (3, "c", "I"), (4, "d", "I")]
@@ -196,7 +202,7 @@ def test_names_that_need_quotes_and_types_that_a_format_widens_are_taken_as_they
 
     assert supply("2020-01-01", "(1, 'p', 'a'), (2, 'p', 'b'), (3, 'p', 'c')") == {
         "I": 3, "U": 0, "D": 0, "X": 0, "N": 0}  # fmt: skip
-    late = ", if(id = 4, named_struct('x-y', map('a.b', 1)), null) as `late, ``one``.`"
+    late = ", if(id = 4, named_struct('x-y', map('a.b', 1), 'at', timestamp_ntz'2020-01-01 00:00:00'), null) as `late, ``one``.`"
     for _ in range(2):  # the second time, rows go back to what they were
         assert supply("2020-01-02", "(1, 'p', 'A'), (2, 'p', 'b'), (4, 'p', 'd')", late) == {
             "I": 1, "U": 1, "D": 1, "X": 0, "N": 1}  # fmt: skip

@@ -93,3 +93,13 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
     assert "current has no key column 'id'; column 'v' is string in incoming and int in current" in str(unlike.value)
     for part in ("did you mean 'id'?", "got 'half'", "got 'md4'", "got 'soon'"):
         assert part in str(wrong.value)
+    with pytest.raises(ValueError, match="incoming has a column 'operation', which hash_diff adds itself"):
+        dbt_cdc.hash_diff(good, spark.sql("select 1 as id, 'SELL' as operation"), keys=["id"])
+    # an `operation` of somebody else's says nothing about a key being gone
+    theirs = spark.sql("select 1 as id, 'a' as v, 'D' as operation")
+    ((operation, date),) = (
+        dbt_cdc.hash_diff(theirs, good.selectExpr("id", "'b' as v"), keys=["id"], effective_date="20200102")
+        .select("operation", "eff_start_date")
+        .collect()
+    )
+    assert (operation, str(date)) == ("U", "2020-01-02")

@@ -511,3 +511,28 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
     project.dbt("run", "--select", "listed", "--vars", "day: '2020-01-06'")
     assert project.rows(f"{current} using (keyhash) order by 1") == [(1, "555", "y", "N"), (2, "6", "z", "U")]
     assert project.rows("select * from {schema}.changed order by id, day") == [*history, (2, "U", "2020-01-06")]
+
+
+@pytest.mark.one_format
+def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
+    query = "select 1 as id, 3.7D as n, array('1', 'x') as tags, 5 as day"
+    project.write(
+        {
+            "models/t.py": f"""
+                def model(dbt, spark):
+                    dbt.config(materialized="hash_diff", unique_key="id")
+                    return spark.sql({query!r})
+            """
+        }
+    )
+    types = {"tags": "array<int>", "day": "date", "n": "int"}
+    for name, told in {
+        "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
+        "day": "column 'day': Spark casts no int to date",
+        "n": "1 rows have a value that does not cast: does not cast: n (int) '3.7'",
+    }.items():
+        columns = "".join(f"      - {{name: {column}, data_type: {kind}}}\n" for column, kind in types.items())
+        project.write({"models/t.yml": f"models:\n  - name: t\n    columns:\n{columns}"})
+        assert told in project.error("run")
+        assert project.tables() == set()
+        del types[name]

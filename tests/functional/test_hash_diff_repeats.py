@@ -56,6 +56,23 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
     expected = Expected.of([first, older])
     assert loaded.load(*older, allow_older_date=True) == expected.counts
     loaded.check(expected)
+    # what was there before is needed for it
+    project.sql("delete from {schema}.t__history where eff_start_date = date'2020-01-01'")
+    held = loaded.current()
+    with pytest.raises(DbtRuntimeError, match="older partitions were removed, so that this date can't be loaded again"):
+        loaded.load(*older)
+    assert loaded.current() == held
+
+    # a delta's rows that differ in ignored columns alone stay as they are
+    loaded = model(project, table="g", ignore_columns=["v"])
+    loaded.load("2020-01-01", rows(_1="a", _2="b"))
+    counts = loaded.load("2020-01-02", rows(_1="z", _3="c"), "delta")
+    assert counts == {"I": 1, "U": 0, "D": 0, "X": 1, "N": 1}
+    assert loaded.current() == {
+        1: (("a",), "N", "2020-01-01"),
+        2: (("b",), "X", "2020-01-01"),
+        3: (("c",), "I", "2020-01-02"),
+    }
 
     # rejected rows, also beside a good one of their key, supply nothing: their keys go back to what they were
     options = {"types": {"v": "int"}, "on_cast_error": "rejects", "deduplicate": True}

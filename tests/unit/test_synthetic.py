@@ -197,6 +197,8 @@ def test_a_load_may_be_empty_and_all_keys_may_be_replaced(spark: SparkSession) -
         ({"no_incr_recs": 7}, "no_incr_recs must be at least 8, got 7: 10 initial rows less 2 deleted ones remain"),
         ({"no_keys": 0}, "no_keys must be a whole number from 1 to 10000, got 0"),
         ({"no_nonkeys": 0}, "no_nonkeys must be at least 1 where rows are updated, got 0"),
+        ({"num_partitions": 0}, "num_partitions must be a whole number of at least 1, got 0"),
+        ({"num_partitions": "8"}, "num_partitions must be a whole number of at least 1, got '8'"),
         ({"load": 0}, "load must be a whole number from 1 to 1000000000, got 0"),
         ({"pct_del": -0.1}, "pct_del must be a number from 0 to 1, got -0.1"),
         ({"pct_upd": "some"}, "pct_upd must be a number from 0 to 1, got 'some'"),

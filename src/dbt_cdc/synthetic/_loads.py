@@ -34,7 +34,7 @@ def initial(
     Columns: ``keycol1 …`` (string, UUIDs), ``nonkeycol1 …`` (double from 0 to 1, or what `columns` says).
     Raises SyntheticError for counts that can't be.
     """
-    raise_faults("initial", initial_faults(no_init_recs, shape_of(no_keys, no_nonkeys, seed), columns))
+    raise_faults("initial", initial_faults(no_init_recs, shape_of(no_keys, no_nonkeys, seed, num_partitions), columns))
     rows = range_of(spark, no_init_recs, num_partitions)
     numbered = rows.selectExpr(f"{mixed('id', no_init_recs, drawn(seed, 'order', 0))} as row", "0L as version")
     return numbered.selectExpr(*keys(no_keys, seed), *columns.nonkeys(no_nonkeys, seed))
@@ -65,7 +65,8 @@ def incremental(
     Columns as in :func:`initial`. Raises SyntheticError for counts and shares that do not fit.
     """
     series = Series(no_init_recs, no_incr_recs, pct_del, pct_upd, pct_unchanged)
-    raise_faults("incremental", incremental_faults(series, load, shape_of(no_keys, no_nonkeys, seed), columns))
+    shape = shape_of(no_keys, no_nonkeys, seed, num_partitions)
+    raise_faults("incremental", incremental_faults(series, load, shape, columns))
     row = f"{series.start(load)}L + {mixed('id', no_incr_recs, drawn(seed, 'order', load))}"
     numbered = range_of(spark, no_incr_recs, num_partitions).selectExpr(f"{row} as row")
     versioned = numbered.selectExpr("row", f"{series.version(load, 'row')} as version")
@@ -98,12 +99,13 @@ def incremental_faults(series: Series, load: int, shape: Shape, columns: Columns
     return [*faults, *([] if faults else series.misfits(shape["no_nonkeys"][0])), *columns.faults()]
 
 
-def shape_of(no_keys: int, no_nonkeys: int, seed: int) -> Shape:
+def shape_of(no_keys: int, no_nonkeys: int, seed: int, num_partitions: int | None = None) -> Shape:
     """Bounds of what every load has."""
     return {
         "no_keys": (no_keys, 1, 10_000),
         "no_nonkeys": (no_nonkeys, 0, 10_000),
         "seed": (seed, -(2**63), 2**63 - 1),
+        **({} if num_partitions is None else {"num_partitions": (num_partitions, 1, None)}),
     }
 
 

@@ -41,7 +41,7 @@ def from_options(spark: SparkSession, load: Literal["initial", "incremental"], o
 def _value_faults(required: tuple[str, ...], given: dict[str, Any], columns: Columns) -> Iterable[str]:
     if not all(name in given for name in required):
         return columns.faults()
-    shape = shape_of(given["no_keys"], given["no_nonkeys"], given.get("seed", 0))
+    shape = shape_of(given["no_keys"], given["no_nonkeys"], given.get("seed", 0), given.get("num_partitions"))
     if required == _INITIAL:
         return initial_faults(given["no_init_recs"], shape, columns)
     series = Series(*(given[name] for name in _SERIES))

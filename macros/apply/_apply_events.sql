@@ -113,12 +113,12 @@ select
 
 
 {%- macro _apply_comparable(expression, type) -%}
-    {#- Maps (and variants) have no equality in Spark: a map is compared as its sorted entries, nested ones as JSON. -#}
+    {#- Maps (and variants) have no equality in Spark: a map is compared as its sorted entries, nested ones as JSON.
+        The text of a long struct's type is cut, so that it may have one. -#}
     {%- if type.startswith('map<') and type.count('map<') == 1 and 'variant' not in type -%}
         {%- do return('array_sort(map_entries(' ~ expression ~ '))') -%}
-    {%- elif 'map<' in type or 'variant' in type -%}
-        {%- do return("to_json(struct(" ~ expression ~ "), map('timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSSXXX',"
-                      ~ " 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS', 'ignoreNullFields', 'false'))") -%}
+    {%- elif 'map<' in type or 'variant' in type or 'more fields' in type -%}
+        {%- do return(dbt_cdc._as_json(expression)) -%}
     {%- endif -%}
     {%- do return(expression) -%}
 {%- endmacro -%}

@@ -3,7 +3,11 @@
     {#- The images of a batch against each other and against what is live. -#}
     {#- without rows under `--empty`, an image says nothing, least of all that every key is gone -#}
     {%- set version = plan.options.snapshot_version if not flags.EMPTY else none -%}
-    {%- set named = 'cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.sequence_type ~ ')' if version is not none else none -%}
+    {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.sequence_type ~ ')' if version is not none else none -%}
+    {%- if named and run_query('select ' ~ named ~ ' is null')[0][0] -%}
+        {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.sequence_type ~ ", got "
+                                  ~ (version | string | tojson)) -%}
+    {%- endif -%}
     {%- do dbt_cdc._apply_examine(plan) -%}
     {%- if plan.faults or not (plan.rows or named) -%}{%- do return(none) -%}{%- endif -%}
     {%- if plan.rows and named -%}

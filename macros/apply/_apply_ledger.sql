@@ -56,7 +56,7 @@ union all
           truncating     whether one of those has a truncate
           truncated      whether there ever was a truncate
           purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter -#}
-    {%- set retention = retention.replace('interval ', '') -%}
+    {%- set retention = retention | lower | replace('interval ', '') -%}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
     {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null))" -%}

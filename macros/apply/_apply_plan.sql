@@ -75,23 +75,6 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_casts(plan, known) -%}
-    {#- Columns that the batch has in another type than the table: name -> the table's type. A value that would not come
-        back the same is a fault, so that an event reads the same in every batch. -#}
-    {%- set own, casts = dbt_cdc._types_by_name(known), {} -%}
-    {%- for name, type in plan.types.items() if own.get(name, type) != type and '<' not in own[name] ~ type -%}
-        {%- do casts.update({name: own[name]}) -%}
-    {%- endfor -%}
-    {%- do return(casts) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_type_of(plan, name) -%}
-    {#- The type of a column of the batch in the table. -#}
-    {%- do return(plan.casts.get(name | lower) or plan.types[name | lower]) -%}
-{%- endmacro -%}
-
-
 {%- macro _apply_sequence(wanted, names, faults) -%}
     {#- SQL for the sequence: a column, an expression, or a struct whose fields have the columns' names. -#}
     {%- if wanted | length == 1 -%}

@@ -26,7 +26,7 @@
     {%- set family = dbt_cdc._type_family(type) -%}
     {%- set encoding = feed.encodings.get(name) -%}
     {%- if feed.form == 'json' -%}
-        {%- set raw = 'nullif(nullif(' ~ raw ~ ", '__debezium_unavailable_value'), 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==')" -%}
+        {%- set raw = 'if(' ~ dbt_cdc._debezium_unavailable(raw) ~ ', null, ' ~ raw ~ ')' -%}
         {%- if family in ['array', 'map', 'struct'] -%}
             {%- do return('from_json(' ~ raw ~ ', ' ~ dbt_cdc._literal(type) ~ ')') -%}
         {%- endif -%}

@@ -163,6 +163,26 @@ REFUSED = {
         ),
         ["1 row(s) have another version than snapshot_version 9"],
     ),
+    "no_version": (
+        model(
+            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            batch("(1, 'a', 5)", "id, v, seq") + " where false",
+            SNAPSHOT,
+            {**SNAPSHOT, "snapshot_version": "soon"},
+        ),
+        ["option 'snapshot_version' must be of sequence_by's type int, got \"soon\""],
+    ),
+    "nested_otherwise": (
+        model(
+            f"select *, named_struct('x', 1, 'y', array(1)) as rec from ({FIRST})",
+            f"select *, named_struct('y', array(1L), 'x', 1) as rec from ({FIRST})",
+            GOOD,
+        ),
+        [
+            "column 'rec': the table has type struct<x:int,y:array<int>>, the batch struct<y:array<bigint>,x:int>: cast it "
+            "in the model"
+        ],
+    ),
     "two_rows_in_an_image": (
         model(
             batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),

@@ -30,7 +30,7 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
     ]
     lists = ["(1, array('a', null), 'U', 1)", "(1, array('a', null), 'U', 1), (1, array('b'), 'U', 2)"]
     truncated = ["(2, 'n', 'U', 6), (null, null, 'T', 5)", "(2, 'n', 'U', 6)", "(1, 'late', 'U', 3)"]
-    at_once = {**FEED, "tombstone_retention": "0 seconds"}
+    at_once = {**FEED, "tombstone_retention": "INTERVAL 0 SECONDS"}
     columns = "id, v, op, seq"
     project.write(
         {

@@ -376,10 +376,16 @@ def test_a_timestamp_is_utc_in_any_session_time_zone(project: Project) -> None:
 
 def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project) -> None:
     columns = {"id": "bigint", "customer": "string", "note": "string", "placed_at": "timestamp"}
+    lists = {"tags": "array<string>", "sizes": "array<int>", "more": "map<string,string>"}
+    columns |= lists
     kinds = {"placed_at": {"name": "io.debezium.time.MicroTimestamp"}}
 
     def row(id_: int, customer: str, note: str) -> dict[str, Any]:
-        return {"id": id_, "customer": customer, "note": note, "placed_at": 1700000000000000}
+        mark = "__debezium_unavailable_value"
+        nested: dict[str, Any] = {"tags": ["a"], "sizes": [1, 2], "more": {"k": "v"}}
+        if note == mark:  # as PostgreSQL's large arrays and hstores come that an update left alone
+            nested = {"tags": [mark], "sizes": [*mark.encode()], "more": {mark: mark}}
+        return {"id": id_, "customer": customer, "note": note, "placed_at": 1700000000000000, **nested}
 
     def envelope(*parts: Any, **images: Any) -> dict[str, Any]:
         body = with_schema(payload(*parts, **images), {})
@@ -414,6 +420,8 @@ def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project)
     project.write({"models/orders.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
     project.dbt("run")
     kept = "select * from {schema}.orders order by id"
+    assert project.rows(f"select {', '.join(lists)} from {{schema}}.orders") == [(["a"], [1, 2], {"k": "v"})] * 2
+    kept = kept.replace("*", "id, customer, note, placed_at")
     assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "new", SEEN)]
     assert project.columns("orders") == list(columns.items())
     project.sql("drop table {schema}.raw")

@@ -24,6 +24,7 @@ from unittest.mock import patch
 
 import pyspark
 
+from tests.support.ports import free_port
 from tests.support.spark import profile_target
 
 _SPARK = Path(pyspark.__file__).parent
@@ -49,7 +50,7 @@ class Server:
 @contextmanager
 def running(table_format: str, folder: Path, *, time_limit: float = 120) -> Iterator[Server]:
     """A server with warehouse, metastore and log in `folder`; raises if it does not answer within `time_limit` s."""
-    server = Server(*_free_ports(2))
+    server = Server(free_port(), free_port())
     log = folder / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -104,14 +105,6 @@ def _jars(packages: str) -> list[str]:
         raise RuntimeError(f"spark-submit did not resolve {packages}:\n{done.stderr[-3000:]}")
     paths = [jar.removeprefix("file://").removeprefix("file:") for jar in listed[1].split(",")]
     return [path for path in paths if _NEEDED.match(Path(path).name)]
-
-
-def _free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("localhost", 0)) for _ in range(count)]
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
 
 
 def _wait(process: subprocess.Popen[bytes], server: Server, log: Path, deadline: float) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from tests.support.ports import free_port
 from tests.support.spark import ROOT
 
 #: A profile's output that reaches a server by SPARK_REMOTE; a project adds its schema.
@@ -23,8 +23,7 @@ OUTPUT = {"type": "spark", "method": "session", "host": "localhost", "threads": 
 def serving(session: SparkSession) -> Iterator[str]:
     """Spark Connect in the session's JVM; the value for SPARK_REMOTE."""
     jvm: Any = session._jvm
-    with socket.create_server(("localhost", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     jvm.org.apache.spark.SparkEnv.get().conf().set("spark.connect.grpc.binding.port", str(port))
     service = jvm.org.apache.spark.sql.connect.service.SparkConnectService
     service.start(session._jsc.sc())

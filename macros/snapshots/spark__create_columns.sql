@@ -2,6 +2,7 @@
     in no schema: two snapshots of one name in two schemas, running at the same time, have one view between them. A column
     that is not this run's own is never added. -#}
 {%- macro spark__create_columns(relation, columns) -%}
+    {%- if not columns -%}{%- do return(none) -%}{%- endif -%}
     {%- set strategy = strategy_dispatch(config.get('strategy'))(
         model, 'snapshotted_data', 'source_data', model['config'], true) -%}
     {%- set shape = dbt_cdc._staging_shape(dbt_cdc._staging_relation(relation), strategy, relation) -%}

@@ -42,11 +42,11 @@ lint: setup ## ruff, mypy
 # Two workers, each with a Spark of its own; a file's tests stay together, folders of long files come first
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-test-delta: setup ## all tests on Delta, dbt's own snapshot tests and servers (thrift, Spark Connect) included
+test-delta: setup ## the tests on Delta, dbt's own snapshot tests and servers (thrift, Spark Connect) included
 	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional tests/unit $(WORKERS) \
-	  --table-format delta
+	  --table-format delta $(OPTIONS)
 
-test-iceberg: setup ## those of them that depend on the format, on Iceberg (all of them: OPTIONS=--every-test)
+test-iceberg: setup ## those of them that depend on the format, on Iceberg
 	$(PYTEST) tests/servers tests/property tests/integration tests/functional $(WORKERS) \
 	  --table-format iceberg $(OPTIONS)
 

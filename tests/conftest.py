@@ -26,16 +26,18 @@ _numbers = itertools.count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--table-format", default="delta", help="delta or iceberg: the format of this run's tables")
-    parser.addoption("--every-test", action="store_true", help="on Iceberg, also run what is marked one_format")
+    parser.addoption("--every-test", action="store_true", help="also run what another format shows (one_format)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what Delta has shown, unless asked for."""
-    if config.getoption("--table-format") == "delta" or config.getoption("--every-test"):
+    """Leave out what another format shows, unless asked for."""
+    if config.getoption("--every-test"):
         return
-    shown = [item for item in items if item.get_closest_marker("one_format") is not None]
-    config.hook.pytest_deselected(items=shown)
-    items[:] = [item for item in items if item not in shown]
+    asked = config.getoption("--table-format")
+    marked = [(item, item.get_closest_marker("one_format")) for item in items]
+    elsewhere = [item for item, marker in marked if marker is not None and marker.args != (asked,)]
+    config.hook.pytest_deselected(items=elsewhere)
+    items[:] = [item for item in items if item not in elsewhere]
 
 
 def pytest_configure() -> None:

@@ -9,7 +9,7 @@
     {%- do plan.update(wrong={
         'null_key': "_dbt_cdc_kind <> 'truncate' and (" ~ null_key ~ ")",
         'null_sequence': parts | join(' or '),
-        'unknown_column': "size(array_except(_dbt_cdc_columns, array(" ~ dbt_cdc._apply_literals(plan.names) ~ "))) > 0",
+        'unknown_column': "size(array_except(_dbt_cdc_columns, array(" ~ dbt_cdc._literal_list(plan.names) ~ "))) > 0",
     }) -%}
     {%- set measures = ['count(*)', "count_if(_dbt_cdc_kind = 'delete')", "count_if(_dbt_cdc_kind = 'truncate')"] -%}
     {%- for name in plan.wrong -%}{%- do measures.append('count_if(' ~ plan.wrong[name] ~ ')') -%}{%- endfor -%}

@@ -73,7 +73,7 @@ select
         {{ dbt_cdc._apply_cast(plan, column.source) if column.source else 'null' }} as {{ dbt_cdc._quote(column.name) }}
     {%- endfor %}
     from {{ plan.stage }}
-    {%- if flags.EMPTY %}
+    {%- if plan.reads_nothing %}
     where false
     {%- endif %}
 {%- endmacro -%}

@@ -1,8 +1,7 @@
 {#- source_kind: snapshot. Full images become events: a row that is new or different is an upsert, a missing key a delete. -#}
 {%- macro _apply_images(plan) -%}
     {#- The images of a batch against each other and against what is live. -#}
-    {#- without rows under `--empty`, an image says nothing, least of all that every key is gone -#}
-    {%- set version = plan.options.snapshot_version if not flags.EMPTY else none -%}
+    {%- set version = plan.options.snapshot_version if not plan.reads_nothing else none -%}
     {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.sequence_type ~ ')' if version is not none else none -%}
     {%- if named and run_query('select ' ~ named ~ ' is null')[0][0] -%}
         {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.sequence_type ~ ", got "

@@ -56,7 +56,6 @@ union all
           truncating     whether one of those has a truncate
           truncated      whether there ever was a truncate
           purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter -#}
-    {%- set retention = retention | lower | replace('interval ', '') -%}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
     {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null))" -%}
@@ -66,7 +65,7 @@ select
         as begun,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }}) as truncating,
-    coalesce({{ purged_at }} <= current_timestamp() - least(interval {{ retention }}, interval 1 day), true) as purge_due,
+    coalesce({{ purged_at }} <= current_timestamp() - least(interval {{ dbt_cdc._apply_span(retention) }}, interval 1 day), true) as purge_due,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated
 from {{ ledger }}
 where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')

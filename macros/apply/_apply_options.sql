@@ -49,7 +49,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do faults.extend(dbt_cdc._apply_meaningless(given)) -%}
-    {%- if not dbt_cdc._apply_is_retention(given.get('tombstone_retention', '2 days')) -%}
+    {%- if not dbt_cdc._apply_span(given.get('tombstone_retention', '2 days')) -%}
         {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"
                              ~ " such as '2 days', got " ~ (given.get('tombstone_retention') | tojson)) -%}
     {%- endif -%}
@@ -86,6 +86,8 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_is_retention(text) -%}
-    {%- do return(modules.re.match('^(interval )?[0-9]+ (second|minute|hour|day|week)s?$', text | string | lower) is not none) -%}
+{%- macro _apply_span(text) -%}
+    {#- A retention as it stands after `interval` in SQL: '2 days' for 'INTERVAL 2 Days'; none for what is no retention. -#}
+    {%- set span = modules.re.fullmatch('(?:interval )?([0-9]+ (?:second|minute|hour|day|week)s?)', text | string | lower) -%}
+    {%- do return(span.group(1) if span else none) -%}
 {%- endmacro -%}

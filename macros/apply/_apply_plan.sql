@@ -13,7 +13,7 @@
     {%- set faults, types = [], dbt_cdc._types_by_name(batch) -%}
     {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
                         format=config.get('file_format'), conflict=options.on_conflict,
-                        start=options.start_at_column, end=options.end_at_column, new=[],
+                        reads_nothing=dbt_cdc._apply_reads_nothing(options), start=options.start_at_column, end=options.end_at_column, new=[],
                         columns_to_update=none, collected=none, types=types, names=names | map('lower') | list,
                         hash_rule='2' if state.ledger is none else state.ledger.get('dbt_cdc.hash_rule')) -%}
     {%- if options.columns_to_update -%}
@@ -41,6 +41,12 @@
         {%- do faults.extend(dbt_cdc._apply_contract(plan)) -%}
     {%- endif -%}
     {%- do return(plan) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_reads_nothing(options) -%}
+    {#- Part of a feed's events are events; part of an image would say that every other key is gone. -#}
+    {%- do return(flags.EMPTY or (options.source_kind == 'snapshot' and dbt_cdc._reads_a_part())) -%}
 {%- endmacro -%}
 
 

@@ -9,7 +9,7 @@
     {%- set query -%}
 merge into {{ ledger }} as recorded
 using (
-    {{ forgotten(ledger, key, retention | lower | replace('interval ', ''), dbt_cdc._apply_is_partial(kept)) }}
+    {{ forgotten(ledger, key, dbt_cdc._apply_span(retention), dbt_cdc._apply_is_partial(kept)) }}
 ) as forgotten
 on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
 when matched then delete

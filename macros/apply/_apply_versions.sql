@@ -8,7 +8,7 @@ touched as (
     select distinct {{ key }}
     from {{ plan.touched if collected else plan.ledger }}
     where _dbt_cdc_kind in ('upsert', 'delete')
-    {%- if not collected %} and _dbt_cdc_batch in ({{ dbt_cdc._apply_literals(batches) }}){% endif %}
+    {%- if not collected %} and _dbt_cdc_batch in ({{ dbt_cdc._literal_list(batches) }}){% endif %}
     {%- if plan.collected is false %}
     union
     select {{ key }} from {{ plan.touched }} where _dbt_cdc_kind in ('upsert', 'delete')
@@ -60,13 +60,6 @@ filled as (
 {%- macro _apply_precedence() -%}
     {#- At one sequence a delete comes first; of two contents (on_conflict: resolve) the greater hash. The first one counts. -#}
     {%- do return("_dbt_cdc_sequence asc, _dbt_cdc_kind asc, _dbt_cdc_hash desc") -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_literals(values) -%}
-    {%- set literals = [] -%}
-    {%- for value in values -%}{%- do literals.append(dbt_cdc._literal(value)) -%}{%- endfor -%}
-    {%- do return(literals | join(', ')) -%}
 {%- endmacro -%}
 
 

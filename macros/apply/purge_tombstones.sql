@@ -17,7 +17,7 @@
 {%- macro _purge_tombstones_of(node, retention) -%}
     {%- set options = dbt_cdc._given_options(dbt_cdc._apply_options(), node) -%}
     {%- set retention = retention or options.tombstone_retention -%}
-    {%- if not dbt_cdc._apply_is_retention(retention) -%}
+    {%- if not dbt_cdc._apply_span(retention) -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: retention must be a number and a unit such as '2 days', got "
                                                ~ (retention | tojson)) -%}
     {%- endif -%}

@@ -74,5 +74,5 @@
     {%- set bytes = '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]' -%}
     {%- set spellings = [mark, 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '["' ~ mark ~ '"]', bytes,
                          '{"' ~ mark ~ '":"' ~ mark ~ '"}'] -%}
-    {%- do return('coalesce(' ~ raw ~ ' in (' ~ dbt_cdc._apply_literals(spellings) ~ '), false)') -%}
+    {%- do return('coalesce(' ~ raw ~ ' in (' ~ dbt_cdc._literal_list(spellings) ~ '), false)') -%}
 {%- endmacro -%}

@@ -3,7 +3,7 @@
 {%- macro delta__allow_type(relation, type) -%}
     {#- a Delta table that has no timestamp_ntz yet must be told that its readers will have to know the type -#}
     {%- do return(
-        ["alter table " ~ relation ~ " set tblproperties ('delta.feature.timestampNtz' = 'supported')"]
+        ["alter table " ~ relation ~ " set tblproperties (" ~ dbt_cdc._property_list(dbt_cdc._formats().delta.timestamp_ntz) ~ ")"]
         if type == 'timestamp_ntz' else []) -%}
 {%- endmacro -%}
 

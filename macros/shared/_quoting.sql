@@ -12,6 +12,13 @@
 {%- endmacro -%}
 
 
+{%- macro _literal_list(values) -%}
+    {%- set literals = [] -%}
+    {%- for value in values -%}{%- do literals.append(dbt_cdc._literal(value)) -%}{%- endfor -%}
+    {%- do return(literals | join(', ')) -%}
+{%- endmacro -%}
+
+
 {%- macro _quoted_list(names, prefix='') -%}
     {%- set quoted = [] -%}
     {%- for name in names -%}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 GOOD = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
 SCD2 = {**GOOD, "stored_as_scd_type": 2}

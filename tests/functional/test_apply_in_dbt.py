@@ -10,7 +10,7 @@ from dbt.adapters.spark import session
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 OPTIONS = {
     "sequence_by": "seq",

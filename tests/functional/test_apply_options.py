@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
 SCD2 = {**FEED, "stored_as_scd_type": 2}

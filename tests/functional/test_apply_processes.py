@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("delta")
 
 MODEL = """
     {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {

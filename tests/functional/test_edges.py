@@ -245,7 +245,7 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
     assert ids("plain") == dict.fromkeys([1, 2, 3, 4, 5], 7)
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_written(project: Project) -> None:
     new = "select * from {{ dbt_cdc.ref_changes('orders') }}"
     bad = "{{ config(materialized='incremental', incremental_strategy='%s', %s) }} select * from {{ %s }}"

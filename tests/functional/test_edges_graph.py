@@ -15,7 +15,7 @@ from dbt_common import invocation
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }}\n"
 RUN = "{{ var('run') }} as run"

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }}\n"
 

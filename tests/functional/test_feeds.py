@@ -15,7 +15,7 @@ from pyspark.sql import Row
 from tests.support.project import Project
 from tests.support.snapshots import SOURCES, supply
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 COLUMNS = {
     "id": "int",
@@ -419,9 +419,8 @@ def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project)
     query = f"select * from {{{{ dbt_cdc.from_debezium({table('raw')}, columns={columns}) }}}}"
     project.write({"models/orders.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
     project.dbt("run")
-    kept = "select * from {schema}.orders order by id"
+    kept = "select id, customer, note, placed_at from {schema}.orders order by id"
     assert project.rows(f"select {', '.join(lists)} from {{schema}}.orders") == [(["a"], [1, 2], {"k": "v"})] * 2
-    kept = kept.replace("*", "id, customer, note, placed_at")
     assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "new", SEEN)]
     assert project.columns("orders") == list(columns.items())
     project.sql("drop table {schema}.raw")

@@ -7,7 +7,7 @@ import pytest
 from dbt_cdc.hashing import hash_expression
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 SOURCE = """
     {{ config(materialized='table') }}

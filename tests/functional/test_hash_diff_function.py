@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 import dbt_cdc
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("delta")
 
 NEW, OLD = datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 SPEC = """
     {% macro spec() %}{% do return({

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 MODELS = {
     "models/orders.sql": "{{ config(materialized='table') }} select id, id * 2 as amount from range(3)",

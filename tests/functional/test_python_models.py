@@ -180,7 +180,7 @@ def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Proj
     assert project.rows("select * from {schema}.on_spark") == [("x", 1, 2)]
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(spark: SparkSession) -> None:
     """As pyspark 3.5 has it. Both ways read a moment without a zone in the session's zone."""
     models: dict[str, Any] = {}

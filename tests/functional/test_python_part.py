@@ -8,7 +8,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 import dbt_cdc
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("iceberg")
 
 MODELS = {
     "models/a.sql": "{{ config(materialized='table') }} select 1 as id",

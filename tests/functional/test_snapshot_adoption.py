@@ -131,7 +131,7 @@ OTHER_HIGH = ("--vars", "{default_high_dttm: '9999-12-30'}")
 RENAMED = ("--vars", "{operational_metadata_columns: {insert_process_id: job_id}}")
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_what_stock_dbt_left_behind_and_what_was_changed_since_is_told_or_mended(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": COMPOSITE})
     project.configure(dispatch=False)

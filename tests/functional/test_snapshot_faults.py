@@ -30,7 +30,7 @@ def contents(project: Project) -> list[tuple[object, ...]]:
     return project.rows("select id, region, status, dbt_valid_to is null from {schema}.s order by id, dbt_valid_from")
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("iceberg")
 def test_without_the_dispatch_entry_the_run_stops_at_once_with_the_lines_to_paste(project: Project) -> None:
     project.configure(dispatch=False)
     write(project, "{operational_metadata: true}")
@@ -55,7 +55,7 @@ def test_without_the_dispatch_entry_the_run_stops_at_once_with_the_lines_to_past
     assert project.tables() == {"things", "a", "s"}
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("iceberg")
 def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written(project: Project) -> None:
     project.configure(vars={"default_high_dttm": "the end", "dbt_cdc": {"operational_metadata_columns": NAMES}})
     write(

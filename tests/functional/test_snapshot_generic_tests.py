@@ -7,7 +7,7 @@ import yaml
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("delta")
 
 COLUMNS = "id, insert_process_id, update_process_id, dbt_valid_from, dbt_valid_to, effective_end_timestamp"
 #: one closed and one open version of key 1

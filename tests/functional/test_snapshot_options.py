@@ -185,7 +185,7 @@ snapshots:
 """
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_a_missing_or_coarse_updated_at_leaves_one_open_record_and_no_overlap(project: Project) -> None:
     # `--sample` takes rows of a window of this time
     project.write({"models/sources.yml": SOURCES.replace("name: things", "name: things, config: {event_time: at}")})

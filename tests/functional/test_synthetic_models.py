@@ -35,7 +35,7 @@ DIFFERENCE = """
 """
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project) -> None:
     project.dbt("run")
     assert project.tables() == set()
@@ -52,7 +52,7 @@ def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project)
     assert [kind for _, kind in project.columns("synthetic_initial")] == ["string"] * 2 + ["int"] * 3
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_shipped_models_name_every_fault_of_the_var_and_leave_the_schema_empty(project: Project) -> None:
     wrong: dict[str, Any] = {"no_init_rec": 20, "no_keys": 1, "skew": -1}
     project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
@@ -80,7 +80,7 @@ def files(folder: Path) -> list[list[str]]:
     return [row for part in sorted(folder.glob("*.csv")) for row in csv.reader(part.open())]
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_the_command_writes_csv_folders_without_header_and_replaces_what_was_there(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,7 +122,7 @@ def test_the_command_writes_headers_other_formats_and_later_loads(
     assert described["Provider"] == table_format
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_the_command_refuses_what_does_not_fit_before_anything_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -143,7 +143,7 @@ def test_the_command_refuses_what_does_not_fit_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dbt_cdc.synthetic", *COMMAND[:-1], "0.9", "day1", "day2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -153,7 +153,7 @@ def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_the_command_runs_over_spark_connect_and_gives_the_same_rows(spark: SparkSession, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dbt_cdc.synthetic", *COMMAND, "day1", "day2"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "SPARK_REMOTE": "local[2]"}
@@ -163,7 +163,7 @@ def test_the_command_runs_over_spark_connect_and_gives_the_same_rows(spark: Spar
     assert sorted(files(tmp_path / "day2")) == sorted([*row[:2], *map(java_text, row[2:])] for row in expected)
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_apply_changes_makes_of_a_feed_what_its_truth_says_in_batches_of_any_order(project: Project) -> None:
     disorder = synthetic.Disorder(late=0.1, duplicates=0.1, out_of_order=0.2, deletes=0.2, hot=1)
     feed = synthetic.change_feed(

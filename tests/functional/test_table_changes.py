@@ -320,7 +320,7 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     assert {name: changes.project.columns(name) for name in answers} == schemas
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_only(changes: Changes) -> None:
     changes.create("back", "id int, v string")
     changes.write(

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from dbt_cdc.hashing import pre_image
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("delta")
 
 SCHEMA = (
     "a string, b string, c binary, d array<string>, e struct<x: string, y: int>, f decimal(10, 2), g date, h double,"

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dbt_cdc import synthetic
 
-pytestmark = pytest.mark.one_format
+pytestmark = pytest.mark.one_format("delta")
 
 COLUMNS = synthetic.Columns(types=("double", "boolean", "string"), null_share=0.5, skew=1.5)
 

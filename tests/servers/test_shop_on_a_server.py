@@ -133,7 +133,7 @@ def two_days(folder: Path, output: dict[str, Any], file_format: str, remote: str
     assert dict(zip(QUERIES, told["rows"], strict=True)) == QUERIES
 
 
-@pytest.mark.one_format  # the other test has Python models over Spark Connect, too
+@pytest.mark.one_format("delta")  # the other test has Python models over Spark Connect, too
 def test_the_shop_runs_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
     two_days(tmp_path, {**CONNECT, "schema": "shop_connect"}, table_format, server.connect_url)
 

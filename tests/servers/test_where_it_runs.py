@@ -233,7 +233,7 @@ CLUSTER = {
 }
 
 
-@pytest.mark.one_format
+@pytest.mark.one_format("delta")
 def test_a_python_models_own_functions_run_on_a_cluster(tmp_path: Path, table_format: str) -> None:
     """An executor is a process of its own, which works in a folder of its own and can't import the model."""
     spark_home = tmp_path / "spark"  # executors work in a folder below it

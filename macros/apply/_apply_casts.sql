@@ -3,7 +3,7 @@
     {#- Columns that the batch has in another type than the table: name -> the table's type. A value that would not come
         back the same is a fault, so that an event reads the same in every batch. -#}
     {%- set own, casts = dbt_cdc._types_by_name(known), {} -%}
-    {%- for name, type in plan.types.items() if dbt_cdc._apply_nesting(own.get(name, type)) != dbt_cdc._apply_nesting(type) -%}
+    {%- for name, type in plan.types.items() if not dbt_cdc._apply_is_cast(type, own.get(name, type)) -%}
         {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own[name] ~ ", the batch " ~ type
                                   ~ ": cast it in the model, or run with --full-refresh") -%}
     {%- endfor -%}
@@ -11,6 +11,27 @@
         {%- do casts.update({name: own[name]}) -%}
     {%- endfor -%}
     {%- do return(casts) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_is_cast(type, own) -%}
+    {#- Whether values of one type are ever those of the other: a number is no date, whatever Spark would make of it. -#}
+    {%- set family, own_family = dbt_cdc._apply_family(type), dbt_cdc._apply_family(own) -%}
+    {%- do return(dbt_cdc._apply_nesting(type) == dbt_cdc._apply_nesting(own)
+                  and (family == own_family or 'text' in (family, own_family))) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_family(type) -%}
+    {%- set name = type.split('(')[0] -%}
+    {%- set families = {
+        'text': ['string', 'varchar', 'char'],
+        'number': ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'float', 'double', 'boolean'],
+        'time': ['date', 'timestamp', 'timestamp_ntz'],
+        'nested': ['array', 'struct', 'map'],
+    } -%}
+    {%- for family, names in families.items() if name.split('<')[0] in names -%}{%- do return(family) -%}{%- endfor -%}
+    {%- do return(name) -%}
 {%- endmacro -%}
 
 

@@ -1,23 +1,19 @@
 {#- What is wrong with a batch, found by two queries before anything is written. -#}
 {%- macro _apply_examine(plan) -%}
     {#- Counts and bounds of the batch alone. -#}
-    {%- set parts = ['_dbt_cdc_sequence is null'] -%}
-    {%- for part in plan.sequence.parts -%}
-        {%- do parts.append('_dbt_cdc_sequence.' ~ dbt_cdc._quote(part) ~ ' is null') -%}
-    {%- endfor -%}
     {%- set null_key = dbt_cdc._quoted_list(plan.key) | join(' is null or ') ~ ' is null' -%}
     {%- do plan.update(wrong={
         'null_key': "_dbt_cdc_kind <> 'truncate' and (" ~ null_key ~ ")",
-        'null_sequence': parts | join(' or '),
         'unknown_column': "size(array_except(_dbt_cdc_columns, array(" ~ dbt_cdc._literal_list(plan.names) ~ "))) > 0",
     }) -%}
+    {%- do plan.wrong.update(dbt_cdc._apply_null_moments(plan)) -%}
     {%- set measures = ['count(*)', "count_if(_dbt_cdc_kind = 'delete')", "count_if(_dbt_cdc_kind = 'truncate')"] -%}
     {%- for name in plan.wrong -%}{%- do measures.append('count_if(' ~ plan.wrong[name] ~ ')') -%}{%- endfor -%}
     {%- set row = run_query('with given as (' ~ (plan.given or dbt_cdc._apply_given(plan)) ~ ')\n\nselect '
                             ~ (measures + dbt_cdc._apply_bound_measures(plan)) | join(', ') ~ ' from given')[0] -%}
     {%- if not plan.given -%}{%- do plan.faults.extend(dbt_cdc._apply_cast_faults(plan)) -%}{%- endif -%}
     {#- a truncate concerns every key, and has none itself -#}
-    {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=dbt_cdc._apply_bounds(plan, row, 6) if not row[2] else none) -%}
+    {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=dbt_cdc._apply_bounds(plan, row, 3 + plan.wrong | length) if not row[2] else none) -%}
     {%- for name in plan.wrong -%}
         {%- set count = row[3 + loop.index0] -%}
         {%- if count -%}{%- do plan.faults.append(dbt_cdc._apply_wrong(plan, name, count)) -%}{%- endif -%}
@@ -50,10 +46,9 @@
 {%- macro _apply_wrong(plan, name, count) -%}
     {%- set said = {
         'null_key': count ~ " row(s) have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may)",
-        'null_sequence': count ~ " row(s) have NULL in sequence_by " ~ plan.options.sequence_by | join(', '),
         'unknown_column': count ~ " row(s) name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has "
                           ~ plan.names | join(', '),
-    }[name] -%}
+    }.get(name, count ~ " row(s) have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', ')) -%}
     {%- set query -%}
 with given as ({{ plan.given or dbt_cdc._apply_given(plan) }})
 
@@ -72,14 +67,15 @@ limit 5
     {#- Keys and sequence: all of an event that an error shows. -#}
     {%- set fields = [] -%}
     {%- for name in plan.key -%}{%- do fields.append(dbt_cdc._literal(name) ~ ', ' ~ dbt_cdc._quote(name)) -%}{%- endfor -%}
-    {%- do return((fields + ["'sequence'", '_dbt_cdc_sequence']) | join(', ')) -%}
+    {%- for name in plan.moments -%}{%- do fields.append(dbt_cdc._literal(name) ~ ', _dbt_cdc_' ~ name) -%}{%- endfor -%}
+    {%- do return(fields | join(', ')) -%}
 {%- endmacro -%}
 
 
 {%- macro _apply_compare(plan) -%}
     {#- The batch beside what the ledger has of its keys, once that is collected: how many events are new, and which
-        contradict another of the same key and sequence. -#}
-    {%- set identity = plan.key + ['_dbt_cdc_sequence'] -%}
+        contradict another of the same key and moment. -#}
+    {%- set identity = plan.key + dbt_cdc._apply_moment_columns(plan) -%}
     {%- set shown = dbt_cdc._quoted_list(identity, 'events') | join(', ') -%}
     {%- set query -%}
 with {{ dbt_cdc._apply_event_steps(plan) }},

@@ -22,8 +22,9 @@
     {%- set types = {} -%}
     {%- for name in plan.key -%}{%- do types.update({name | lower: dbt_cdc._apply_type_of(plan, name)}) -%}{%- endfor -%}
     {%- for column in plan.payload -%}{%- do types.update({column.name | lower: column.type}) -%}{%- endfor -%}
-    {%- for name in ([plan.start, plan.end] if plan.scd == 2 else []) -%}
-        {%- do types.update({name | lower: plan.sequence_type}) -%}
+    {%- for interval in plan.intervals -%}
+        {%- set type = plan.moments[interval.of].type -%}
+        {%- do types.update({interval.start | lower: type, interval.end | lower: type}) -%}
     {%- endfor -%}
     {%- do return(types) -%}
 {%- endmacro -%}

@@ -1,4 +1,4 @@
-{#- The batch as events. An event is: key, sequence, kind (upsert, delete, truncate), and for an upsert its content.
+{#- The batch as events. An event is: key, sequence (and system's sequence), kind (upsert, delete, truncate), and for an upsert its content.
     Identical events are one; a hash of the content tells two contents of one key and sequence apart. -#}
 {%- macro _apply_event_steps(plan) -%}
     {%- do return(dbt_cdc._apply_collected_events(plan) if plan.collected else dbt_cdc._apply_batch_events(plan)) -%}
@@ -7,6 +7,7 @@
 
 {%- macro _apply_batch_events(plan) -%}
 {%- set key = dbt_cdc._quoted_list(plan.key) -%}
+{%- set moments = dbt_cdc._apply_moment_columns(plan) | join(', ') -%}
 given as (
     {{ plan.given or dbt_cdc._apply_given(plan) }}
 ),
@@ -16,7 +17,7 @@ effective as (
     {%- for name in key %}
         if(_dbt_cdc_kind = 'truncate', null, {{ name }}) as {{ name }},
     {%- endfor %}
-        _dbt_cdc_sequence,
+        {{ moments }},
         _dbt_cdc_kind,
         if(_dbt_cdc_kind = 'upsert', _dbt_cdc_columns, null) as _dbt_cdc_columns
     {%- for column in plan.payload %}
@@ -37,7 +38,7 @@ hashed as (
 events as (
     select
         {{ key | join(', ') }},
-        _dbt_cdc_sequence,
+        {{ moments }},
         _dbt_cdc_kind,
         _dbt_cdc_hash,
         any_value(_dbt_cdc_columns) as _dbt_cdc_columns
@@ -45,7 +46,7 @@ events as (
         any_value({{ name }}) as {{ name }}
     {%- endfor %}
     from hashed
-    group by {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash
+    group by {{ key | join(', ') }}, {{ moments }}, _dbt_cdc_kind, _dbt_cdc_hash
 )
 {%- endmacro -%}
 
@@ -56,7 +57,9 @@ select
     {%- for name in plan.key %}
         {{ dbt_cdc._apply_cast(plan, name) }} as {{ dbt_cdc._quote(name) }},
     {%- endfor %}
-        {{ plan.sequence.sql }} as _dbt_cdc_sequence,
+    {%- for name, moment in plan.moments.items() %}
+        {{ moment.sql }} as _dbt_cdc_{{ name }},
+    {%- endfor %}
         case
         {%- if options.apply_as_truncates %}
             when {{ options.apply_as_truncates }}

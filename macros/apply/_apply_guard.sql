@@ -4,25 +4,27 @@
     {%- set limit = plan.options.max_delete_fraction -%}
     {%- if limit is none or not plan.known or not (plan.deletes or plan.truncates) -%}{%- do return(none) -%}{%- endif -%}
     {%- set key = dbt_cdc._quoted_list(plan.key) -%}
+    {%- set moments = dbt_cdc._apply_moment_columns(plan) | join(', ') -%}
+    {%- set columns = key | join(', ') ~ ', ' ~ moments ~ ', _dbt_cdc_kind' -%}
     {%- set truncated = "(select max(_dbt_cdc_sequence) from everything where _dbt_cdc_kind = 'truncate')" -%}
     {%- set query -%}
 with {{ dbt_cdc._apply_event_steps(plan) }},
 
 everything as (
     {%- if plan.truncates %}
-    select {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind from {{ plan.ledger }}
+    select {{ columns }} from {{ plan.ledger }}
     where _dbt_cdc_kind in ('upsert', 'delete', 'truncate')
     union all
-    select {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind from events
+    select {{ columns }} from events
     {%- else %}
-    select {{ key | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind from {{ plan.touched }}
+    select {{ columns }} from {{ plan.touched }}
     {%- endif %}
 ),
 
 last_moments as (
     select
         {{ key | join(', ') }},
-        max(struct(_dbt_cdc_sequence, _dbt_cdc_kind = 'delete' as deleted)) as last_event
+        max(struct({{ moments }}, _dbt_cdc_kind = 'delete' as deleted)) as last_event
     from everything
     where _dbt_cdc_kind <> 'truncate'
     group by {{ key | join(', ') }}
@@ -30,8 +32,8 @@ last_moments as (
 
 live as (
     select {{ key | join(', ') }} from {{ plan.target }}
-    {%- if plan.scd == 2 %}
-    where {{ dbt_cdc._quote(plan.end) }} is null
+    {%- if plan.intervals %}
+    where {{ dbt_cdc._apply_live(plan) }}
     {%- endif %}
 )
 

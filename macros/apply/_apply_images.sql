@@ -2,15 +2,15 @@
 {%- macro _apply_images(plan) -%}
     {#- The images of a batch against each other and against what is live. -#}
     {%- set version = plan.options.snapshot_version if not plan.reads_nothing else none -%}
-    {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.sequence_type ~ ')' if version is not none else none -%}
+    {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.moments.sequence.type ~ ')' if version is not none else none -%}
     {%- if named and run_query('select ' ~ named ~ ' is null')[0][0] -%}
-        {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.sequence_type ~ ", got "
+        {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.moments.sequence.type ~ ", got "
                                   ~ (version | string | tojson)) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_examine(plan) -%}
     {%- if plan.faults or not (plan.rows or named) -%}{%- do return(none) -%}{%- endif -%}
     {%- if plan.rows and named -%}
-        {%- set other = run_query('select count(*) from ' ~ plan.stage ~ ' where not (' ~ plan.sequence.sql ~ ' <=> ' ~ named ~ ')')[0][0] -%}
+        {%- set other = run_query('select count(*) from ' ~ plan.stage ~ ' where not (' ~ plan.moments.sequence.sql ~ ' <=> ' ~ named ~ ')')[0][0] -%}
         {%- if other -%}
             {%- do plan.faults.append(other ~ " row(s) have another version than snapshot_version " ~ version) -%}
             {%- do return(none) -%}
@@ -21,7 +21,7 @@
     {%- if plan.faults -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.images, dbt_cdc._apply_images_query(plan, named), temporary=true)) -%}
     {%- do plan.update(given='select * from ' ~ plan.images,
-                       version=named or '(select max(' ~ plan.sequence.sql ~ ') from ' ~ plan.stage ~ ')') -%}
+                       version=named or '(select max(' ~ plan.moments.sequence.sql ~ ') from ' ~ plan.stage ~ ')') -%}
     {%- set images = plan.rows -%}
     {%- do dbt_cdc._apply_examine(plan) -%}
     {%- do dbt_cdc._apply_image_again(plan) -%}
@@ -34,7 +34,7 @@
         images are passed over where the last one comes with them: the same batch again. -#}
     {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
     {%- set last = "(select max(_dbt_cdc_sequence) from " ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun')" -%}
-    {%- set given = 'select ' ~ plan.sequence.sql ~ ' as version from ' ~ plan.stage
+    {%- set given = 'select ' ~ plan.moments.sequence.sql ~ ' as version from ' ~ plan.stage
                     ~ (' union all select ' ~ named if named else '') -%}
     {%- set row = run_query('select coalesce(min(version) < ' ~ last ~ ', false), coalesce(bool_or(version = ' ~ last
                             ~ '), false), to_json(struct(min(version) as version)), to_json(struct(' ~ last
@@ -87,7 +87,7 @@ images as (
     {%- if plan.known %}
     union all
     select {{ dbt_cdc._apply_live_columns(plan) | join(', ') }}, null as _dbt_cdc_sequence from {{ plan.target }}
-    {%- if plan.scd == 2 %} where {{ dbt_cdc._quote(plan.end) }} is null{% endif %}
+    {%- if plan.intervals %} where {{ dbt_cdc._apply_live(plan) }}{% endif %}
     {%- endif %}
 ),
 

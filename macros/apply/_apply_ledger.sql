@@ -4,14 +4,9 @@
       begun, applied      a batch that has been recorded; that {{ this }} shows. Begun but not applied = a run was killed
       purged              when old tombstones were last removed
     {{ this }} is a function of it. Columns: the key, the bookkeeping, then the payload. -#}
-{%- macro _apply_bookkeeping() -%}
-    {%- do return(['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash', '_dbt_cdc_columns', '_dbt_cdc_batch',
-                   '_dbt_cdc_processed_at']) -%}
-{%- endmacro -%}
-
-
 {%- macro _apply_ledger_columns(plan) -%}
-    {%- do return(plan.key + dbt_cdc._apply_bookkeeping() + (plan.payload | map(attribute='name') | list)) -%}
+    {%- do return(dbt_cdc._apply_event_identity(plan) + ['_dbt_cdc_columns', '_dbt_cdc_batch', '_dbt_cdc_processed_at']
+                  + (plan.payload | map(attribute='name') | list)) -%}
 {%- endmacro -%}
 
 
@@ -21,13 +16,13 @@ with {{ dbt_cdc._apply_event_steps(plan) }},
 
 recorded as (
     select
-        {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_columns,
+        {{ dbt_cdc._quoted_list(dbt_cdc._apply_event_identity(plan)) | join(', ') }}, _dbt_cdc_columns,
         {{ dbt_cdc._literal(plan.batch) }} as _dbt_cdc_batch, current_timestamp() as _dbt_cdc_processed_at
         {%- for column in plan.payload %}, {{ dbt_cdc._quote(column.name) }}{% endfor %}
     from events
     {%- if anti_join %}
     left anti join {{ plan.touched }} as known
-        on {{ dbt_cdc._apply_same(plan.key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'events', 'known') }}
+        on {{ dbt_cdc._apply_same(dbt_cdc._apply_event_identity(plan), 'events', 'known') }}
             and not known._dbt_cdc_given
     {%- endif %}
 )

@@ -1,6 +1,6 @@
 {#- From the ledger to {{ this }}: what has to change there, then one MERGE. -#}
 {%- macro _apply_changes_query(plan, batches) -%}
-{%- set identity = plan.key + ([plan.start] if plan.scd == 2 else []) -%}
+{%- set identity = dbt_cdc._apply_identity(plan) -%}
 {%- set others = dbt_cdc._apply_target_columns(plan) | reject('in', identity) | list -%}
 {%- set first = dbt_cdc._quote(plan.key[0]) -%}
 with {{ dbt_cdc._apply_version_steps(plan, batches) }},
@@ -33,14 +33,14 @@ where
 {%- for column in plan.payload %}
     or not ({{ dbt_cdc._apply_comparable('versions.' ~ dbt_cdc._quote(column.name), column.type) }} <=> {{ dbt_cdc._apply_comparable('present.' ~ dbt_cdc._quote(column.name), column.type) }})
 {%- endfor %}
-{%- if plan.scd == 2 %}
-    or not (versions.{{ dbt_cdc._quote(plan.end) }} <=> present.{{ dbt_cdc._quote(plan.end) }})
-{%- endif %}
+{%- for end in dbt_cdc._quoted_list(plan.intervals | map(attribute='end')) %}
+    or not (versions.{{ end }} <=> present.{{ end }})
+{%- endfor %}
 {%- endmacro -%}
 
 
 {%- macro _apply_merge_query(plan, bounds) -%}
-{%- set identity = plan.key + ([plan.start] if plan.scd == 2 else []) -%}
+{%- set identity = dbt_cdc._apply_identity(plan) -%}
 {%- set columns = dbt_cdc._apply_target_columns(plan) -%}
 {%- set others = dbt_cdc._quoted_list(columns | reject('in', identity) | list) -%}
 merge into {{ plan.target }} as shown

@@ -3,7 +3,8 @@
     {%- set options = dbt_cdc._common_options() -%}
     {%- do options.update({
         'sequence_by': {'type': 'list', 'required': true},
-        'stored_as_scd_type': {'type': 'scalar', 'values': [1, 2], 'default': 1},
+        'stored_as_scd_type': {'type': 'scalar', 'values': [1, 2, 'bitemporal'], 'default': 1},
+        'system_sequence_by': {'type': 'list'},
         'apply_as_deletes': {'type': 'string'},
         'apply_as_truncates': {'type': 'string'},
         'column_list': {'type': 'list'},
@@ -21,6 +22,8 @@
         'max_delete_fraction': {'type': 'number'},
         'start_at_column': {'type': 'string', 'default': '__START_AT'},
         'end_at_column': {'type': 'string', 'default': '__END_AT'},
+        'system_start_at_column': {'type': 'string', 'default': '__SYSTEM_START_AT'},
+        'system_end_at_column': {'type': 'string', 'default': '__SYSTEM_END_AT'},
     }) -%}
     {%- do return(options) -%}
 {%- endmacro -%}
@@ -38,9 +41,9 @@
         {%- do faults.append("the config 'file_format' must be one of delta, iceberg, got "
                              ~ (config.get('file_format') | tojson)) -%}
     {%- endif -%}
-    {%- if given.get('stored_as_scd_type') == 'bitemporal' or given.get('system_sequence_by') is not none -%}
-        {%- do faults.append("bitemporal tables ('stored_as_scd_type: bitemporal', 'system_sequence_by') are not to be"
-                             ~ " had yet: type 2 keeps one time, that of sequence_by") -%}
+    {%- if given.get('stored_as_scd_type') == 'bitemporal' and not given.get('system_sequence_by') -%}
+        {%- do faults.append("option 'system_sequence_by' is required under 'stored_as_scd_type: bitemporal': what says when"
+                             ~ " an event became known") -%}
     {%- endif -%}
     {%- for family in ['column_list', 'track_history_column_list', 'ignore_null_updates_column_list'] -%}
         {%- set rival = family.replace('column_list', 'except_column_list') -%}
@@ -63,15 +66,21 @@
 
 {%- macro _apply_meaningless(given) -%}
     {#- Options that have no meaning with the others. -#}
-    {%- set faults = [] -%}
-    {%- set scd2_only = ['track_history_column_list', 'track_history_except_column_list', 'start_at_column', 'end_at_column'] -%}
-    {%- set feed_only = ['apply_as_deletes', 'apply_as_truncates', 'columns_to_update', 'ignore_null_updates',
+    {%- set faults, types = [], {} -%}
+    {%- for option in ['track_history_column_list', 'track_history_except_column_list', 'start_at_column', 'end_at_column'] -%}
+        {%- do types.update({option: [2, 'bitemporal']}) -%}
+    {%- endfor -%}
+    {%- for option in ['system_sequence_by', 'system_start_at_column', 'system_end_at_column'] -%}
+        {%- do types.update({option: ['bitemporal']}) -%}
+    {%- endfor -%}
+    {%- do types.update({'apply_as_truncates': [1], 'tombstone_retention': [1, 2]}) -%}
+    {%- set feed_only = ['apply_as_deletes', 'apply_as_truncates', 'columns_to_update', 'ignore_null_updates', 'system_sequence_by',
                          'ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
+    {%- set type = given.get('stored_as_scd_type', 1) -%}
     {%- for option in given if given[option] is not none -%}
-        {%- if option in scd2_only and given.get('stored_as_scd_type', 1) == 1 -%}
-            {%- do faults.append("option '" ~ option ~ "' has a meaning under 'stored_as_scd_type: 2' only; this model keeps type 1") -%}
-        {%- elif option == 'apply_as_truncates' and given.get('stored_as_scd_type', 1) == 2 -%}
-            {%- do faults.append("option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only; this model keeps type 2") -%}
+        {%- if option in types and type not in types[option] -%}
+            {%- do faults.append("option '" ~ option ~ "' has a meaning under 'stored_as_scd_type: " ~ types[option] | join(' or ')
+                                 ~ "' only; this model keeps type " ~ type) -%}
         {%- elif option in feed_only and given.get('source_kind', 'feed') == 'snapshot' -%}
             {%- do faults.append("option '" ~ option ~ "' has a meaning under 'source_kind: feed' only; a snapshot gives full images") -%}
         {%- elif option == 'snapshot_version' and given.get('source_kind', 'feed') == 'feed' -%}

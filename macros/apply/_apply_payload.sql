@@ -31,6 +31,10 @@
         {%- do plan.faults.append("on_schema_change: sync_all_columns would drop " ~ missing_names
                                   ~ ", which dbt-spark does not do: use append_new_columns, or run with --full-refresh") -%}
     {%- endif -%}
+    {%- for column in more if 'more fields' in column.type -%}
+        {%- do plan.faults.append("the new column '" ~ column.name ~ "' is a struct of more fields than Spark's text of a type has:"
+                                  ~ " raise spark.sql.debug.maxToStringFields, or run with --full-refresh") -%}
+    {%- endfor -%}
     {%- do plan.new.extend(more) -%}
     {%- do return(more) -%}
 {%- endmacro -%}
@@ -60,9 +64,10 @@
 
 
 {%- macro _apply_types(plan) -%}
-    {#- The sequence's type, and whether the conditions are conditions: asked of Spark, which only analyses the query. -#}
-    {%- set options, faults = plan.options, [] -%}
-    {%- set asked = [plan.sequence.sql ~ ' as _dbt_cdc_sequence'] -%}
+    {#- The moments' types, and whether the conditions are conditions: asked of Spark, which only analyses the query. -#}
+    {%- set options, faults, asked = plan.options, [], [] -%}
+    {%- for name, moment in plan.moments.items() -%}{%- do asked.append(moment.sql ~ ' as ' ~ moment.option) -%}{%- endfor -%}
+    {%- set moments = plan.moments.values() | list -%}
     {%- for option in ['apply_as_deletes', 'apply_as_truncates'] if options[option] -%}
         {%- do asked.append('(' ~ options[option] ~ '\n) as ' ~ option) -%}
     {%- endfor -%}
@@ -70,14 +75,14 @@
         {%- do asked.append(dbt_cdc._quote(plan.columns_to_update) ~ ' as columns_to_update') -%}
     {%- endif -%}
     {%- for row in run_query('describe query select ' ~ asked | join(', ') ~ ' from ' ~ plan.stage) -%}
-        {%- set type = row[1] -%}
-        {%- if row[0] == '_dbt_cdc_sequence' -%}
-            {%- do plan.update(sequence_type=type) -%}
-            {%- if type.startswith('struct<') and not plan.sequence.parts -%}
-                {%- do plan.sequence.update(parts=dbt_cdc._apply_struct_fields(plan)) -%}
+        {%- set type, moment = row[1], moments | selectattr('option', 'equalto', row[0]) | first -%}
+        {%- if moment -%}
+            {%- do moment.update(type=type) -%}
+            {%- if type.startswith('struct<') and not moment.parts -%}
+                {%- do moment.update(parts=dbt_cdc._apply_struct_fields(plan, moment)) -%}
             {%- endif -%}
             {%- if 'map<' in type or type in ['void', 'variant'] -%}
-                {%- do faults.append("sequence_by must be of a type that sorts, got " ~ type) -%}
+                {%- do faults.append(row[0] ~ " must be of a type that sorts, got " ~ type) -%}
             {%- endif -%}
         {%- elif row[0] == 'columns_to_update' -%}
             {%- if type != 'array<string>' -%}
@@ -91,9 +96,9 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_struct_fields(plan) -%}
+{%- macro _apply_struct_fields(plan, moment) -%}
     {%- set fields = [] -%}
-    {%- for row in run_query('describe query select sequence.* from (select ' ~ plan.sequence.sql ~ ' as sequence from '
+    {%- for row in run_query('describe query select moment.* from (select ' ~ moment.sql ~ ' as moment from '
                              ~ plan.stage ~ ') as batch') -%}
         {%- do fields.append(row[0]) -%}
     {%- endfor -%}
@@ -110,10 +115,11 @@
         {%- set value = options[option] or none -%}
         {%- do lists.update({option: (value | map('lower') | sort | list if value is iterable else value) | tojson}) -%}
     {%- endfor -%}
-    {%- do return(dict(lists, unique_key=plan.key | map('lower') | sort | list | tojson,
-                       sequence_type=plan.sequence_type, hash_rule='2',
+    {%- for name, moment in plan.moments.items() -%}{%- do lists.update({name ~ '_type': moment.type}) -%}{%- endfor -%}
+    {%- do return(dict(lists, unique_key=plan.key | map('lower') | sort | list | tojson, hash_rule='2',
                        columns_to_update=plan.columns_to_update | tojson, stored_as_scd_type=plan.scd | string, source_kind=options.source_kind,
-                       start_at_column=plan.start, end_at_column=plan.end)) -%}
+                       start_at_column=options.start_at_column, end_at_column=options.end_at_column,
+                       system_start_at_column=options.system_start_at_column, system_end_at_column=options.system_end_at_column)) -%}
 {%- endmacro -%}
 
 

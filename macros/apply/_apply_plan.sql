@@ -1,10 +1,12 @@
 {#- The plan: one mapping that says what a run works on. Every later step reads it and nothing else.
       target, ledger                           relations: {{ this }} and its bookkeeping
       stage, images, touched, changes          and the run's temporary tables
-      key, payload, start, end                 the target's columns; payload is a list of
-                                               {name, source: the batch's column or none, type, tracked, ignore_null}
-      sequence, sequence_type                  SQL over the batch, and the type that it has
-      scd, batch, new, properties              1 or 2, this run's id, columns to add, what the ledger remembers
+      key, payload, intervals                  the target's columns; payload is a list of
+                                               {name, source: the batch's column or none, type, tracked, ignore_null},
+                                               intervals one of {start, end, of: the moment that they are of}
+      moments                                  name -> {sql: over the batch, parts: of a struct, type}: `sequence`, and
+                                               `system` where the table is bitemporal
+      scd, batch, new, properties              1, 2 or bitemporal, this run's id, columns to add, what the ledger remembers
       collected                                whether `touched` holds what the ledger knows; none: it was not made -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set batch = adapter.get_columns_in_relation(relations.stage) -%}
@@ -13,7 +15,7 @@
     {%- set faults, types = [], dbt_cdc._types_by_name(batch) -%}
     {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
                         format=config.get('file_format'), conflict=options.on_conflict,
-                        reads_nothing=dbt_cdc._apply_reads_nothing(options), start=options.start_at_column, end=options.end_at_column, new=[],
+                        reads_nothing=dbt_cdc._apply_reads_nothing(options), intervals=dbt_cdc._apply_intervals(options), new=[],
                         columns_to_update=none, collected=none, types=types, names=names | map('lower') | list,
                         hash_rule='2' if state.ledger is none else state.ledger.get('dbt_cdc.hash_rule')) -%}
     {%- if options.columns_to_update -%}
@@ -26,13 +28,17 @@
     {%- for name in dbt_cdc._apply_columns(unique_key, 'unique_key', names, faults) -%}
         {%- do plan.key.append(dbt_cdc._spelled(name, known | map(attribute='name'))) -%}
     {%- endfor -%}
-    {%- do plan.update(sequence=dbt_cdc._apply_sequence(options.sequence_by, names, faults)) -%}
-    {%- do plan.update(reserved=([plan.start | lower, plan.end | lower] if plan.scd == 2 else [])) -%}
+    {%- do plan.update(moments={'sequence': dbt_cdc._apply_moment(options, 'sequence_by', names, faults)}) -%}
+    {%- if plan.scd == 'bitemporal' -%}
+        {%- do plan.moments.update(system=dbt_cdc._apply_moment(options, 'system_sequence_by', names, faults)) -%}
+    {%- endif -%}
+    {%- do plan.update(reserved=dbt_cdc._apply_interval_columns(plan) | map('lower') | list) -%}
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
     {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
     {%- do plan.update(casts=dbt_cdc._apply_casts(plan, known),
-                       column_names=plan.order + ([plan.start, plan.end] if plan.scd == 2 else []) + plan.sequence.parts) -%}
+                       column_names=dbt_cdc._apply_target_columns(plan)) -%}
+    {%- for moment in plan.moments.values() -%}{%- do plan.column_names.extend(moment.parts) -%}{%- endfor -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
         {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
@@ -78,22 +84,6 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do return(found) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_sequence(wanted, names, faults) -%}
-    {#- SQL for the sequence: a column, an expression, or a struct whose fields have the columns' names. -#}
-    {%- if wanted | length == 1 -%}
-        {%- set is_name = modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', wanted[0]) -%}
-        {%- set column = dbt_cdc._apply_columns(wanted, 'sequence_by', names, faults if is_name else []) -%}
-        {%- do return({'sql': dbt_cdc._quote(column[0]) if column else '(' ~ wanted[0] ~ ')', 'parts': []}) -%}
-    {%- endif -%}
-    {%- set columns = dbt_cdc._apply_columns(wanted, 'sequence_by', names, faults) -%}
-    {%- set fields = [] -%}
-    {%- for column in columns -%}
-        {%- do fields.append(dbt_cdc._literal(column) ~ ', ' ~ dbt_cdc._quote(column)) -%}
-    {%- endfor -%}
-    {%- do return({'sql': 'named_struct(' ~ fields | join(', ') ~ ')', 'parts': columns}) -%}
 {%- endmacro -%}
 
 

@@ -38,7 +38,8 @@
     {%- do plan.update(known=state.ledger is not none, replace=state.replace, truncated=false, begun='0') -%}
     {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.batch, plan.options.tombstone_retention) -%}
-    {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due, truncated=kept.truncated) -%}
+    {#- in a bitemporal table a delete stays what was known -#}
+    {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due and not plan.moments.system, truncated=kept.truncated) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.ledger['dbt_cdc.generation']) -%}

@@ -49,8 +49,13 @@ where _dbt_cdc_kind = 'truncate'
 
 
 {%- macro _apply_event_columns(plan) -%}
-    {%- do return(plan.key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash', '_dbt_cdc_columns']
+    {%- do return(dbt_cdc._apply_event_identity(plan) + ['_dbt_cdc_columns']
                   + (plan.payload | map(attribute='name') | list)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_event_identity(plan) -%}
+    {%- do return(plan.key + dbt_cdc._apply_moment_columns(plan) + ['_dbt_cdc_kind', '_dbt_cdc_hash']) -%}
 {%- endmacro -%}
 
 

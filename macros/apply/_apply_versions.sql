@@ -1,39 +1,19 @@
 {#- {{ this }} as a function of the ledger: for all keys, or for those that some batches touched. -#}
 {%- macro _apply_version_steps(plan, batches=none) -%}
 {%- set key = dbt_cdc._quoted_list(plan.key) | join(', ') -%}
-{#- the run's own batch: all that counts was collected before -#}
-{%- set collected = plan.collected and batches == [plan.batch] -%}
-{%- if batches is not none -%}
-touched as (
-    select distinct {{ key }}
-    from {{ plan.touched if collected else plan.ledger }}
-    where _dbt_cdc_kind in ('upsert', 'delete')
-    {%- if not collected %} and _dbt_cdc_batch in ({{ dbt_cdc._literal_list(batches) }}){% endif %}
-    {%- if plan.collected is false %}
-    union
-    select {{ key }} from {{ plan.touched }} where _dbt_cdc_kind in ('upsert', 'delete')
-    {%- endif %}
-),
+{#- of a bitemporal table each moment of the system has a history of its own -#}
+{%- set slice = key ~ (', _dbt_cdc_slice' if plan.moments.system else '') -%}
+{{ dbt_cdc._apply_recorded_steps(plan, batches) }}
+
+{% if plan.moments.system -%}
+{{ dbt_cdc._apply_known_steps(key) }}
 
 {% endif -%}
 events as (
     select
-        recorded.*,
-        lag(_dbt_cdc_sequence) over (partition by {{ key }} order by {{ dbt_cdc._apply_precedence() }}) as _dbt_cdc_twin
-    from {{ plan.touched if collected else plan.ledger }} as recorded
-    {%- if batches is not none and not collected %}
-    left semi join touched on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched') }}
-    {%- endif %}
-    where
-        _dbt_cdc_kind in ('upsert', 'delete')
-        {%- if plan.bounds and not collected %}
-        and {{ dbt_cdc._apply_range(plan.bounds, 'recorded') }}
-        {%- endif %}
-        {%- if plan.options.apply_as_truncates or plan.truncated %}
-        and not coalesce(
-            _dbt_cdc_sequence <= (select max(_dbt_cdc_sequence) from {{ plan.ledger }} where _dbt_cdc_kind = 'truncate'), false
-        )
-        {%- endif %}
+        *,
+        lag(_dbt_cdc_sequence) over (partition by {{ slice }} order by {{ dbt_cdc._apply_precedence(plan) }}) as _dbt_cdc_twin
+    from {{ 'known' if plan.moments.system else 'recorded' }}
 ),
 
 steps as (
@@ -44,22 +24,28 @@ steps as (
         count_if(_dbt_cdc_kind = 'delete') over in_order as _dbt_cdc_life
     from events
     where not coalesce(_dbt_cdc_twin = _dbt_cdc_sequence, false)
-    window in_order as (partition by {{ key }} order by _dbt_cdc_sequence)
+    window in_order as (partition by {{ slice }} order by _dbt_cdc_sequence)
 ),
 {%- if plan.payload | selectattr('partial') | list %}
 
 filled as (
-    {{ dbt_cdc._apply_filled(plan, key) }}
+    {{ dbt_cdc._apply_filled(plan, slice) }}
 ),
 {%- endif %}
 
-{{ dbt_cdc._apply_scd1_steps(plan, key) if plan.scd == 1 else dbt_cdc._apply_scd2_steps(plan, key) }}
+{{ dbt_cdc._apply_scd2_steps(plan, slice) if plan.intervals else dbt_cdc._apply_scd1_steps(plan) }}
+{%- if plan.moments.system %},
+
+{{ dbt_cdc._apply_system_steps(plan, key) }}
+{%- endif %}
 {%- endmacro -%}
 
 
-{%- macro _apply_precedence() -%}
-    {#- At one sequence a delete comes first; of two contents (on_conflict: resolve) the greater hash. The first one counts. -#}
-    {%- do return("_dbt_cdc_sequence asc, _dbt_cdc_kind asc, _dbt_cdc_hash desc") -%}
+{%- macro _apply_precedence(plan) -%}
+    {#- At one sequence what became known last comes first, then a delete; of two contents (on_conflict: resolve) the greater
+        hash. The first one counts. -#}
+    {%- set system = '_dbt_cdc_system desc, ' if plan.moments.system else '' -%}
+    {%- do return('_dbt_cdc_sequence asc, ' ~ system ~ '_dbt_cdc_kind asc, _dbt_cdc_hash desc') -%}
 {%- endmacro -%}
 
 
@@ -85,7 +71,7 @@ select
 {%- endmacro -%}
 
 
-{%- macro _apply_scd1_steps(plan, key) -%}
+{%- macro _apply_scd1_steps(plan) -%}
 versions as (
     select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ') }}
     from {{ 'filled' if plan.payload | selectattr('partial') | list else 'steps' }}
@@ -122,19 +108,12 @@ spans as (
     window in_order as (partition by {{ key }} order by _dbt_cdc_sequence)
 ),
 
-versions as (
+{{ 'slices' if plan.moments.system else 'versions' }} as (
     select
-        {{ dbt_cdc._quoted_list(plan.key + (plan.payload | map(attribute='name') | list)) | join(', ') }},
-        _dbt_cdc_start as {{ dbt_cdc._quote(plan.start) }},
-        _dbt_cdc_next as {{ dbt_cdc._quote(plan.end) }}
+        {{ key }}, {{ dbt_cdc._quoted_list(plan.payload | map(attribute='name')) | join(', ') ~ ',' if plan.payload }}
+        _dbt_cdc_start as {{ dbt_cdc._quote(plan.intervals[0].start) }},
+        _dbt_cdc_next as {{ dbt_cdc._quote(plan.intervals[0].end) }}
     from spans
     where _dbt_cdc_kind = 'upsert' and _dbt_cdc_closes
 )
-{%- endmacro -%}
-
-
-{%- macro _apply_target_columns(plan) -%}
-    {#- Column order of the target: the batch's own on creation, then start and end. -#}
-    {%- set columns = plan.order or (plan.key + (plan.payload | map(attribute='name') | list)) -%}
-    {%- do return(columns + ([plan.start, plan.end] if plan.scd == 2 else [])) -%}
 {%- endmacro -%}

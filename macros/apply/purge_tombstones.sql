@@ -25,6 +25,8 @@
     {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}
     {%- if ledger is none -%}
         {%- do log('dbt_cdc: ' ~ node.name ~ ' has not been built yet', info=true) -%}
+    {%- elif options.stored_as_scd_type == 'bitemporal' -%}
+        {%- do log('dbt_cdc: ' ~ node.name ~ ': a bitemporal table forgets nothing', info=true) -%}
     {%- else -%}
         {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
         {%- set before = run_query(count)[0][0] -%}

@@ -98,9 +98,9 @@
     {%- endif -%}
     {%- if node.config.get('materialized') == 'hash_diff' -%}{%- do return(['keyhash']) -%}{%- endif -%}
     {%- set meta = dbt_cdc._meta(node) -%}
-    {%- if key and node.config.get('materialized') == 'apply_changes'
-        and meta.get('stored_as_scd_type', 1) | string == '2' -%}
-        {%- do return(key + [meta.get('start_at_column') or '__START_AT']) -%}
+    {%- if key and node.config.get('materialized') == 'apply_changes' -%}
+        {%- set options = dbt_cdc._given_options(dbt_cdc._apply_options(), node) -%}
+        {%- do return(key + (dbt_cdc._apply_intervals(options) | map(attribute='start') | list)) -%}
     {%- endif -%}
     {%- do return(key) -%}
 {%- endmacro -%}

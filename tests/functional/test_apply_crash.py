@@ -134,6 +134,81 @@ def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed
         ], name
 
 
+TRUNCATES = [
+    "values (1, 'a', 1), (2, 'b', 1), (3, 'c', 9)",
+    "values (null, 'T', 5), (1, 'late', 4), (4, 'd', 6)",
+    "values (2, 'late', 3), (5, 'e', 7)",
+]
+PICTURES = [
+    "values (1, 'a', 1), (2, 'b', 1)",
+    "values (1, 'z', 2), (3, 'c', 2)",
+    "values (1, 'z', 3), (2, 'again', 3), (3, 'c', 3)",
+]
+PYTHON = """
+    def model(dbt, spark):
+        dbt.config(materialized="apply_changes", unique_key="id", meta={{"dbt_cdc": {options}}})
+        return spark.sql({query!r})
+"""
+
+
+def test_every_kind_of_model_is_brought_up_to_what_a_killed_run_recorded(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before the MERGE, and between it and the mark that it was done; then another batch comes."""
+    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n"
+    truncating = {**OPTIONS, "stored_as_scd_type": 1, "apply_as_truncates": "id is null"}
+    pictured = {"sequence_by": "seq", "stored_as_scd_type": 2, "source_kind": "snapshot", "except_column_list": ["seq"]}
+    known = {**OPTIONS, "stored_as_scd_type": "bitemporal", "system_sequence_by": "seq * 10"}
+    kinds = {"truncating": (truncating, TRUNCATES), "pictured": (pictured, PICTURES), "known": (known, BATCHES)}
+    for kind, (options, batches) in kinds.items():
+        text = header % options + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"
+        project.write({f"models/{kind}_{place}.sql": text for place in ("merge", "mark", "undisturbed")})
+    killed = set()
+    stock = session.Cursor.execute
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        text = " ".join(sql.replace("`", "").split())
+        merges = re.search(r"merge into \S+\.(\w+_merge) ", text)
+        marks = re.search(r"insert into \S+\.(\w+_mark)__events .*'applied'", text)
+        found = merges or marks
+        if found and armed:
+            killed.add(found[1])
+            raise RuntimeError("killed")
+        stock(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", execute)
+    for run, armed in enumerate((False, True, False)):
+        python = PYTHON.format(options=OPTIONS, query=f"select * from {BATCHES[run]} as t(id, v, seq)")
+        project.write({f"models/python_{place}.py": python for place in ("merge", "mark")})
+        project.invoke("run", "--vars", f"{{run: {run}}}")
+        if armed:
+            assert killed == {f"{kind}_{place}" for kind in [*kinds, "python"] for place in ("merge", "mark")}
+    for place in ("merge", "mark"):
+        rows = project.rows(f"select * from {{schema}}.truncating_{place} order by 1")
+        assert rows == [(3, "c"), (4, "d"), (5, "e")], place
+        assert project.rows(f"select * from {{schema}}.pictured_{place} order by 1, 3") == [
+            (1, "a", 1, 2),
+            (1, "z", 2, None),
+            (2, "b", 1, 2),
+            (2, "again", 3, None),
+            (3, "c", 2, None),
+        ], place
+        assert project.rows(f"select * from {{schema}}.python_{place} order by 1, 3") == EXPECTED, place
+    for kind in kinds:
+        undisturbed = project.rows(f"select * from {{schema}}.{kind}_undisturbed")
+        for place in ("merge", "mark"):
+            rows = project.rows(f"select * from {{schema}}.{kind}_{place}")
+            assert sorted(rows, key=repr) == sorted(undisturbed, key=repr)
+    # (1, b) of 5 and 7 was known before (1, a) of 10
+    assert project.rows("select * from {schema}.known_merge where id = 1 order by 5, 3") == [
+        (1, "b", 5, None, 50, 100),
+        (1, "b", 5, 10, 100, None),
+        (1, "a", 10, None, 100, 200),
+        (1, "a", 10, 20, 200, None),
+        (1, "c", 20, None, 200, None),
+    ]
+
+
 OTHERS = "(1, 7, 'upsert', 11L, 'other', 'b'), (2, 2, 'upsert', 12L, 'other', 'y'), (5, 1, 'upsert', 13L, 'other', 'o')"
 IMAGES = """
     {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {

@@ -35,6 +35,8 @@ NESTED_OTHERWISE = """
         if(id = 2, named_struct('x', cast(null as int), 'y', 1), named_struct('x', 1, 'y', cast(null as int))) as rec
     from ({})
 """
+BITEMPORAL = {**SCD2, "stored_as_scd_type": "bitemporal", "system_sequence_by": "seq"}
+WIDE = ", ".join(f"'f{n}', {n}" for n in range(30))
 SNAPSHOT = {"sequence_by": "seq", "source_kind": "snapshot", "except_column_list": ["seq"]}
 
 
@@ -59,6 +61,18 @@ REFUSED = {
     "unknown_sequence": (
         model(FIRST, FIRST, GOOD, {**GOOD, "sequence_by": "sec", "except_column_list": ["opp"]}),
         ["sequence_by: unknown column 'sec', did you mean 'seq'?", "unknown column 'opp'"],
+    ),
+    "null_system": (
+        model(FIRST, batch("(1, 'z', 'U', null), (3, 'd', 'U', 9)"), BITEMPORAL, {**BITEMPORAL, "sequence_by": "1"}),
+        ['1 row(s) have NULL in system_sequence_by seq, for example {"id":1,"sequence":1,"system":null}'],
+    ),
+    "conflict_in_one_moment": (
+        model(FIRST, batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), BITEMPORAL),
+        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":9,"system":9}'],
+    ),
+    "system_drift": (
+        model(FIRST, FIRST, BITEMPORAL, {**BITEMPORAL, "system_sequence_by": "bigint(seq)"}),
+        ["system_type can't change", "created with int, this run has bigint"],
     ),
     "lossy_types": (
         model(FIRST, batch("('1', 'z', 'U', 9), ('one', 'x', 'U', 9)"), GOOD),
@@ -172,6 +186,26 @@ REFUSED = {
         ),
         ["option 'snapshot_version' must be of sequence_by's type int, got \"soon\""],
     ),
+    "no_dates": (
+        model(
+            f"select *, date'2024-01-01' as day, 1 as part from ({FIRST})",
+            f"select *, 19723 as day, timestamp'2024-01-01' as part from ({FIRST})",
+            GOOD,
+        ),
+        [
+            "column 'day': the table has type date, the batch int: cast it in the model, or run with --full-refresh",
+            "column 'part': the table has type int, the batch timestamp: cast it in the model, or run with --full-refresh",
+        ],
+    ),
+    "wide_struct": (
+        model(
+            FIRST,
+            f"select *, named_struct({WIDE}) as wide from ({FIRST})",
+            GOOD,
+            on_schema_change="append_new_columns",
+        ),
+        ["the new column 'wide' is a struct of more fields than Spark's text of a type has"],
+    ),
     "nested_otherwise": (
         model(
             f"select *, named_struct('x', 1, 'y', array(1)) as rec from ({FIRST})",
@@ -250,21 +284,26 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             "models/scd1.sql": model(FIRST, FIRST, scd1),
             "models/scd2.sql": model(FIRST, FIRST, scd2),
             "models/two_times.sql": model(FIRST, FIRST, {**SCD2, "stored_as_scd_type": "bitemporal"}),
+            "models/known_images.sql": model(FIRST, FIRST, {**BITEMPORAL, **SNAPSHOT, "tombstone_retention": "1 day"}),
+            "models/known2.sql": model(FIRST, FIRST, {**BITEMPORAL, "stored_as_scd_type": 2}),
         }
     )
     said = project.error("run", "--vars", "{run: 0}")
     for sentence in [
         "unknown option 'sequence', did you mean 'sequence_by'?",
         "option 'sequence_by' is required",
-        "option 'stored_as_scd_type' must be one of 1, 2, got 3",
+        "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got 3",
         "the config 'unique_key' is required",
         "give 'column_list' or 'except_column_list', not both",
         "option 'tombstone_retention' must be a number and a unit",
         "option 'max_delete_fraction' must lie between 0 and 1, got 2",
-        "option 'track_history_column_list' has a meaning under 'stored_as_scd_type: 2' only",
+        "option 'track_history_column_list' has a meaning under 'stored_as_scd_type: 2 or bitemporal' only",
         "option 'snapshot_version' has a meaning under 'source_kind: snapshot' only",
         "option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only",
-        "bitemporal tables ('stored_as_scd_type: bitemporal', 'system_sequence_by') are not to be had yet",
+        "option 'system_sequence_by' is required under 'stored_as_scd_type: bitemporal'",
+        "option 'system_sequence_by' has a meaning under 'source_kind: feed' only",
+        "option 'tombstone_retention' has a meaning under 'stored_as_scd_type: 1 or 2' only; this model keeps type bitemporal",
+        "option 'system_sequence_by' has a meaning under 'stored_as_scd_type: bitemporal' only; this model keeps type 2",
     ]:
         assert sentence in said, said
     assert project.tables() == set()

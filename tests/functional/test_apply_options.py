@@ -223,8 +223,9 @@ def test_options_that_meet_each_other(project: Project) -> None:
     ]
     images = [["(1, 'a', 1, 'x', 1)", "(2, 'b', 1, 'x', 1)"], ["(1, 'a', 2, 'y', 2)", "(3, 'c', 1, 'y', 2)"]]
     text = "'it\\'s \\\\ \"q\" `b`'"
-    key = "1.50, date'2024-01-01', timestamp'2024-01-01 00:00:00.000001', double('NaN'), true, X'00FF', {}"
-    key_columns = ["price", "day", "at", "ratio", "flag", "bytes", "text"]
+    key = "1.50, date'2024-01-01', timestamp'2024-01-01 00:00:00.000001', double('NaN'), true, X'00FF'"
+    key += ", array(1, null), struct('a' as x, array(2) as y), {}"
+    key_columns = ["price", "day", "at", "ratio", "flag", "bytes", "list", "rec", "text"]
     keys = [
         [f"({key.format(text)}, 'a', 'U', 2)", f"({key.format(repr(''))}, 'b', 'U', 2)"],
         [f"({key.format(text)}, 'x', 'U', 1)", f"({key.format(repr(''))}, null, 'D', 3)"],
@@ -302,6 +303,95 @@ def test_options_that_meet_each_other(project: Project) -> None:
         ('it\'s \\ "q" `b`', "a", 2, None),
     ]
     moment = dt.datetime(2024, 1, 1, 0, 0, 0, 1)
-    assert project.rows("select distinct price, day, at, isnan(ratio), flag, bytes from {schema}.keys2") == [
-        (Decimal("1.50"), dt.date(2024, 1, 1), moment, True, True, bytearray(b"\x00\xff"))
+    others = "select distinct price, day, at, isnan(ratio), flag, bytes, list, rec.x, rec.y from {schema}.keys2"
+    assert project.rows(others) == [
+        (Decimal("1.50"), dt.date(2024, 1, 1), moment, True, True, bytearray(b"\x00\xff"), [1, None], "a", [2])
     ]
+
+
+def test_a_bitemporal_table_says_from_when_to_when_each_version_was_known(project: Project) -> None:
+    runs = [
+        [
+            "(1, 'a', 'U', 1, 10)",
+            "(1, 'b', 'U', 5, 11)",
+            "(2, 'x', 'U', 1, 10)",
+            "(2, null, 'D', 4, 11)",
+            "(3, 'z', 'U', 1, 10)",
+        ],
+        # a correction of what held from 1 on, a delete, and one that is taken back
+        ["(1, 'A', 'U', 1, 12)", "(1, null, 'D', 8, 13)", "(2, 'y', 'U', 4, 14)"],
+        # known since 11, but given late; and what was known before is told again
+        ["(1, 'm', 'U', 3, 11)", "(1, 'b', 'U', 5, 13)"],
+    ]
+    columns = "id, v, op, seq, known"
+    both = {**FEED, "stored_as_scd_type": "bitemporal", "except_column_list": ["op", "seq", "known"]}
+    named = {"system_start_at_column": "known from", "system_end_at_column": "known to"}
+    project.write(
+        {
+            "models/known.sql": model(
+                columns,
+                runs,
+                **both,
+                system_sequence_by="known",
+                change_log="data_before_after",
+                max_delete_fraction=0.9,
+            ),
+            "models/known_at_once.sql": model(
+                columns,
+                [[row for run in runs for row in run]],
+                **both,
+                **named,
+                system_sequence_by="timestamp_seconds(known)",
+            ),
+        }
+    )
+
+    def rows() -> list[tuple[Any, ...]]:
+        return project.rows("select * from {schema}.known order by id, __START_AT, __SYSTEM_START_AT")
+
+    known_2, known_3 = [(2, "x", 1, None, 10, 11), (2, "x", 1, 4, 11, None)], (3, "z", 1, None, 10, None)
+    project.dbt("run", "--vars", "{run: 0}")
+    assert rows() == [
+        (1, "a", 1, None, 10, 11),
+        (1, "a", 1, 5, 11, None),
+        (1, "b", 5, None, 11, None),
+        *known_2,
+        known_3,
+    ]
+    assert project.columns("known")[2:] == [
+        (name, "int") for name in ("__START_AT", "__END_AT", "__SYSTEM_START_AT", "__SYSTEM_END_AT")
+    ]
+    project.dbt("run", "--vars", "{run: 1}")
+    assert rows() == [
+        (1, "a", 1, None, 10, 11),
+        (1, "a", 1, 5, 11, 12),
+        (1, "A", 1, 5, 12, None),
+        (1, "b", 5, None, 11, 13),
+        (1, "b", 5, 8, 13, None),
+        *known_2,
+        (2, "y", 4, None, 14, None),
+        known_3,
+    ]
+    for _ in ("the last batch", "and again"):
+        project.dbt("run", "--vars", "{run: 2}")
+        assert rows() == [
+            (1, "a", 1, None, 10, 11),
+            (1, "a", 1, 3, 11, 12),
+            (1, "A", 1, 3, 12, None),
+            (1, "m", 3, 5, 11, None),
+            (1, "b", 5, None, 11, 13),
+            (1, "b", 5, 8, 13, None),
+            *known_2,
+            (2, "y", 4, None, 14, None),
+            known_3,
+        ]
+    seconds = "unix_timestamp(`known from`), unix_timestamp(`known to`)"
+    ordered = f"select id, v, __START_AT, __END_AT, {seconds} from {{schema}}.known_at_once order by 1, 3, 5"
+    assert project.rows(ordered) == rows()
+    assert project.columns("known_at_once")[4:] == [("known from", "timestamp"), ("known to", "timestamp")]
+    changes = "select count(*), count_if(op = 'i'), count_if(op = 'u') from {schema}.known__changes"
+    # 6 rows; 3 more and 2 closed; 1 more and 2 that end earlier
+    assert project.rows(changes) == [(14, 10, 4)]
+    project.dbt("run-operation", "purge_tombstones", "--args", "{retention: 0 seconds}", "--vars", "{run: 2}")
+    assert "known: a bitemporal table forgets nothing" in project.log()
+    assert project.rows("select count(*) from {schema}.known__events where _dbt_cdc_kind = 'delete'") == [(2,)]

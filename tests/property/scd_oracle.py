@@ -1,7 +1,4 @@
-"""SCD 1 and SCD 2 of a set of events in plain Python: what the real thing is compared with.
-
-It shares nothing with the macros: it walks the events of a key one by one, in order, as one would on paper.
-"""
+"""SCD 1, SCD 2 and bitemporal tables of a set of events, on paper: key by key, event by event, nothing shared with macros."""
 
 from __future__ import annotations
 
@@ -16,8 +13,8 @@ class Event:
     sequence: int
     kind: str  # upsert, delete or truncate
     values: tuple[Any, ...] = ()
-    #: positions of the values that this event sets; None: all
-    sets: frozenset[int] | None = None
+    sets: frozenset[int] | None = None  # positions of the values that it sets; None: all
+    system: int = 0  # when it became known
 
 
 @dataclass
@@ -31,17 +28,13 @@ class Version:
 @dataclass(frozen=True)
 class Rules:
     width: int
-    #: positions of the tracked values, and of those where NULL keeps the older value
-    tracked: Collection[int] | None = None
-    ignore_null: Collection[int] = field(default_factory=frozenset)
+    tracked: Collection[int] | None = None  # positions; None: all
+    ignore_null: Collection[int] = field(default_factory=frozenset)  # positions where NULL keeps the older value
 
 
 def scd2(events: Iterable[Event], rules: Rules) -> list[Version]:
     """All versions of all keys."""
-    by_key: dict[tuple[Any, ...], list[Event]] = {}
-    for event in events:
-        by_key.setdefault(event.key, []).append(event)
-    return [version for mine in by_key.values() for version in _history(mine, rules)]
+    return [version for mine in _by_key(events) for version in _history(mine, rules)]
 
 
 def scd1(events: Iterable[Event], rules: Rules) -> list[tuple[Any, ...]]:
@@ -50,6 +43,29 @@ def scd1(events: Iterable[Event], rules: Rules) -> list[tuple[Any, ...]]:
     truncates = [event.sequence for event in events if event.kind == "truncate"]
     after = [e for e in events if e.kind != "truncate" and all(e.sequence > t for t in truncates)]
     return [(*v.key, *v.values) for v in scd2(after, rules) if v.end is None]
+
+
+def bitemporal(events: Iterable[Event], rules: Rules) -> list[tuple[Any, ...]]:
+    """All versions as they were known: key, values, start, end, known from, known to."""
+    rows = []
+    for mine in _by_key(events):
+        since: dict[tuple[Any, ...], int] = {}
+        for moment in sorted({event.system for event in mine}):
+            known = [event for event in mine if event.system <= moment]
+            last = {s: max(e.system for e in known if e.sequence == s) for s in {e.sequence for e in known}}
+            history = _history([event for event in known if event.system == last[event.sequence]], rules)
+            now = {(*v.key, *v.values, v.start, v.end) for v in history}
+            rows += [(*row, since.pop(row), moment) for row in set(since) - now]
+            since.update(dict.fromkeys(now - set(since), moment))
+        rows += [(*row, moment, None) for row, moment in since.items()]
+    return rows
+
+
+def _by_key(events: Iterable[Event]) -> Iterable[list[Event]]:
+    found: dict[tuple[Any, ...], list[Event]] = {}
+    for event in events:
+        found.setdefault(event.key, []).append(event)
+    return found.values()
 
 
 def _history(events: list[Event], rules: Rules) -> list[Version]:

@@ -16,7 +16,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.property.scd_oracle import Event, Rules, scd1, scd2
+from tests.property.scd_oracle import Event, Rules, bitemporal, scd1, scd2
 from tests.support.project import Project
 
 SETS = int(os.environ.get("DBT_CDC_EVENT_SETS", "300"))
@@ -27,8 +27,9 @@ values = st.tuples(
     st.sampled_from([None, 1, 2]), st.sampled_from([None, "", "x", "null"]), st.sampled_from([None, 0.0, 1.5])
 )
 column_sets = st.one_of(st.none(), st.frozensets(st.integers(0, WIDTH - 1)))
-upserts = st.builds(Event, st.just(()), st.integers(1, 25), st.just("upsert"), values, column_sets)
-deletes = st.builds(Event, st.just(()), st.integers(1, 25), st.just("delete"))
+sequences, systems = st.integers(1, 25), st.integers(1, 6)
+upserts = st.builds(Event, st.just(()), sequences, st.just("upsert"), values, column_sets, systems)
+deletes = st.builds(Event, st.just(()), sequences, st.just("delete"), system=systems)
 event_sets = st.lists(
     st.tuples(st.sampled_from(["p", "q"]), st.one_of(upserts, upserts, deletes)), min_size=1, max_size=60
 )
@@ -55,12 +56,22 @@ MODELS: dict[str, tuple[dict[str, Any], Rules, bool]] = {
     ),
     "scd1_truncate": ({"apply_as_truncates": "op = 't'"}, Rules(WIDTH), False),
 }
-#: the SQL is the same on each format: on other ones than Delta these show that the format's writes are
-ELSEWHERE = {"scd2_partial", "scd1_truncate"}
+BITEMPORAL: dict[str, Any] = {"stored_as_scd_type": "bitemporal", "system_sequence_by": "known"}
+#: of a feed in which later knowledge corrects earlier
+CORRECTED: dict[str, tuple[dict[str, Any], Rules, bool]] = {
+    "bitemporal": (BITEMPORAL, Rules(WIDTH), False),
+    "bitemporal_options": (
+        {**BITEMPORAL, "ignore_null_updates": True, "track_history_column_list": ["a"], "columns_to_update": "cols"},
+        Rules(WIDTH, tracked=[0], ignore_null=range(WIDTH)),
+        True,
+    ),
+}
+#: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are
+ELSEWHERE = {"scd2_partial", "scd1_truncate", "bitemporal_options"}
 
 
-def draw_sets() -> list[list[Event]]:
-    """Event sets without contradictions: of two contents of one key and sequence the first drawn stays."""
+def draw_sets(corrected: bool) -> list[list[Event]]:
+    """Event sets without contradictions: of two contents of one key and moment the first drawn stays."""
     drawn: list[list[Event]] = []
 
     @settings(
@@ -73,12 +84,13 @@ def draw_sets() -> list[list[Event]]:
     )
     @given(event_sets)
     def collect(event_set: list[tuple[str, Event]]) -> None:
-        contents: dict[tuple[str, int], Event] = {}
+        contents: dict[tuple[str, int, int], Event] = {}
         number = len(drawn)
         events = []
         for part, event in event_set:
             if event.kind == "upsert":
-                event = contents.setdefault((part, event.sequence), event)
+                moment = (part, event.sequence, event.system if corrected else 0)
+                event = contents.setdefault(moment, event)
             events.append(replace(event, key=(number, part)))
         drawn.append(events)
 
@@ -102,50 +114,60 @@ def feed_rows(sets: list[list[Event]]) -> list[tuple[Any, ...]]:
 def feed_row(order: str, event: Event, run: int) -> tuple[Any, ...]:
     columns = None if event.sets is None else ["abc"[i] for i in sorted(event.sets)]
     data = event.values or (None,) * WIDTH
-    return (order, *event.key, event.kind[0], event.sequence, *data, columns, run)
+    return (order, *event.key, event.kind[0], event.sequence, *data, columns, event.system, run)
 
 
 def model(options: dict[str, Any]) -> str:
     meta = {
         "sequence_by": "seq",
         "apply_as_deletes": "op = 'd'",
-        "except_column_list": ["op", "seq", "cols"],
+        "except_column_list": ["op", "seq", "cols", "known"],
         **options,
     }
+    feed = "corrected" if "system_sequence_by" in options else "feed"
     truncates = "true" if "apply_as_truncates" in options else "op <> 't'"
     return (
         "{{ config(materialized='apply_changes', unique_key=['ord', 'number', 'part'], meta={'dbt_cdc': "
         + repr(meta)
         + "}) }}\n"
-        "select * except (run) from {{ target.schema }}.feed where run = {{ var('run') }} and " + truncates
+        "select * except (run) from {{ target.schema }}." + feed + " where run in ({{ var('runs') }}) and " + truncates
     )
 
 
 def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
-    sets = draw_sets()
+    sets, corrected = draw_sets(corrected=False), draw_sets(corrected=True)
     rows = feed_rows(sets)
-    rows.append((None, None, None, "t", 7, None, None, None, None, 1))
-    rows.append((None, None, None, "t", 4, None, None, None, None, 2))
-    schema = "ord string, number int, part string, op string, seq int, a int, b string, c double, cols array<string>, run int"
-    frame = project.spark.createDataFrame(rows, schema).coalesce(1)
-    frame.writeTo(f"{project.schema}.feed").using(project.file_format).create()
-    names = set(MODELS) if project.file_format == "delta" else ELSEWHERE
-    project.write({f"models/{name}.sql": model(MODELS[name][0]) for name in names})
+    rows.append((None, None, None, "t", 7, None, None, None, None, 1, 1))
+    rows.append((None, None, None, "t", 4, None, None, None, None, 1, 2))
+    store(project, "feed", rows)
+    store(project, "corrected", feed_rows(corrected))
+    every = {**MODELS, **CORRECTED}
+    names = set(every) if project.file_format == "iceberg" else ELSEWHERE
+    project.write({f"models/{name}.sql": model(every[name][0]) for name in names})
 
     for run in range(RUNS):
-        project.dbt("run", "--vars", f"{{run: {run}}}")
-    check(project, sets, names)
-    project.dbt("run", "--vars", "{run: 1}")  # any batch again
-    check(project, sets, names)
+        project.dbt("run", "--vars", f"{{runs: '{run}'}}")
+    check(project, sets, {name: MODELS[name] for name in names & set(MODELS)})
+    check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
+    project.dbt("run", "--vars", "{runs: '0, 1, 2'}")  # all batches again, in one
+    check(project, sets, {name: MODELS[name] for name in names & set(MODELS)})
+    check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
 
 
-def check(project: Project, sets: list[list[Event]], names: set[str]) -> None:
-    for name in sorted(names):
-        options, rules, partial = MODELS[name]
+def store(project: Project, name: str, rows: list[tuple[Any, ...]]) -> None:
+    columns = "ord string, number int, part string, op string, seq int, a int, b string, c double, cols array<string>"
+    frame = project.spark.createDataFrame(rows, f"{columns}, known int, run int").coalesce(1)
+    frame.writeTo(f"{project.schema}.{name}").using(project.file_format).create()
+
+
+def check(project: Project, sets: list[list[Event]], models: dict[str, tuple[dict[str, Any], Rules, bool]]) -> None:
+    for name, (options, rules, partial) in sorted(models.items()):
         events = [event if partial else replace(event, sets=None) for one in sets for event in one]
         if "apply_as_truncates" in options:
             events.append(Event((), 7, "truncate"))
-        if options.get("stored_as_scd_type") == 2:
+        if options.get("stored_as_scd_type") == "bitemporal":
+            expected = bitemporal(events, rules)
+        elif options.get("stored_as_scd_type") == 2:
             expected = [(*v.key, *v.values, v.start, v.end) for v in scd2(events, rules)]
         else:
             expected = scd1(events, rules)

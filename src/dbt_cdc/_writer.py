@@ -6,14 +6,18 @@ meaning: what users write as SQL there (``partition_by: days(ts)``) is SQL here.
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dbt_cdc._sql import literal
 
 _REPLACEABLE = ("delta", "iceberg")
+#: what a table must be told before it takes names such as `a b` (for SQL: macros/formats)
+_ODD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
+_ODD_NAMES_NEED = {"delta": {"delta.columnMapping.mode": "name"}}
 
 
 @dataclass(frozen=True)
@@ -39,13 +43,13 @@ def write(frame: Any, target: Target) -> None:
     try:
         if target.is_intermediate:
             session.sql(f"drop table if exists {target.relation}")
-        session.sql(create_statement(target, f"select * from {view}"))
+        session.sql(create_statement(target, f"select * from {view}", frame.columns))
     finally:
         session.catalog.dropTempView(view)
 
 
-def create_statement(target: Target, query: str) -> str:
-    """The statement that makes the target from a query.
+def create_statement(target: Target, query: str, names: Sequence[str]) -> str:
+    """The statement that makes the target from a query with columns of these names.
 
     An intermediate table gets what decides about its columns (format, options, properties), not where and how the
     target lies: at the target's location it would destroy the target.
@@ -56,7 +60,7 @@ def create_statement(target: Target, query: str) -> str:
         f"create {'or replace ' if file_format in _REPLACEABLE else ''}table {target.relation}",
         f"using {file_format}" if file_format else "",
         _properties("options", _options(config)),
-        _properties("tblproperties", config.get("tblproperties")),
+        _properties("tblproperties", {**_needed_by(names, file_format), **(config.get("tblproperties") or {})}),
     ]
     if not target.is_intermediate:
         clauses += [_partitions(config), _buckets(config), _location(target), _comment(target)]
@@ -68,6 +72,11 @@ def _options(config: Mapping[str, Any]) -> dict[str, Any]:
     if config.get("file_format") == "hudi" and config.get("unique_key"):
         options.setdefault("primaryKey", ",".join(_names(config["unique_key"])))
     return options
+
+
+def _needed_by(names: Sequence[str], file_format: Any) -> Mapping[str, str]:
+    odd = any(_ODD_NAME.search(name) for name in names)
+    return _ODD_NAMES_NEED.get(file_format, {}) if odd else {}
 
 
 def _properties(keyword: str, properties: Mapping[str, Any] | None) -> str:

@@ -68,6 +68,11 @@ def twins(project: Project, file_format: str) -> None:
                     dbt.config({buckets})
                     return spark.range(4)
             """,
+            "models/odd_names.py": """
+                def model(dbt, spark):
+                    dbt.config(materialized="table")
+                    return spark.sql("select 1 as id, 2 as `a b`, 3 as `c.d;e`")
+            """,
             "models/schema.yml": SCHEMA_YML,
             "models/sql_twin.sql": "{{ config(" + sql_config + ") }} select id, 'v' as v, id % 2 as part from range(4)",
             "models/python_twin.py": f"""
@@ -99,7 +104,9 @@ def test_a_python_model_makes_the_table_that_a_sql_model_makes(project: Project)
     assert ("gzip" in told or "avro" in told) and (
         "bucket(4, id)" in told or "'Num Buckets': '4', 'Bucket Columns': '[id]'" in told
     )
-    assert project.tables() == {"sql_twin", "python_twin", "sql_buckets", "python_buckets"}
+    assert project.rows("select * from {schema}.odd_names") == [(1, 2, 3)]
+    assert [name for name, _ in project.columns("odd_names")] == ["id", "a b", "c.d;e"]
+    assert project.tables() == {"sql_twin", "python_twin", "sql_buckets", "python_buckets", "odd_names"}
 
 
 PANDAS_MODEL = """

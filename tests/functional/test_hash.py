@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt_cdc.hashing import hash_expression
+from tests.support.places import PLACES, at
 from tests.support.project import Project
 
 pytestmark = pytest.mark.one_format("iceberg")
@@ -22,25 +23,46 @@ DIGESTS = """
         id,
         {{ dbt_cdc.hash(['id']) }} as from_name,
         {{ dbt_cdc.hash(['W', 'v', 'd', 't', 'h'], 'sha2_256') }} as from_names,
+        {{ dbt_cdc.hash(['h', 'T', 'd', 'v', 'w'], 'xxhash64') }} as in_another_order,
         {{ dbt_cdc.hash(ref('source_rows'), algorithm='xxhash64') }} as from_relation
     from {{ ref('source_rows') }}
 """
 
 
-def test_the_macro_and_the_python_side_agree_for_names_and_relations(project: Project) -> None:
+# made by other tools from the rule: {"d":1.500,"h":"AP8=","t":"2020-01-01T00:00:00.000000Z","v":"x"} and so on
+EXPECTED = [
+    (
+        1,
+        "d2ce28b9a7fd7e4407e2b0fd499b7fe4",
+        "d24880f0d6c3d9343b9d5d37e9f90c59baebeefadcaf27a87f91bd264907b665",
+        "7176a0e3ec424166",
+        "9d70e7fc256a04fd",
+    ),
+    (
+        2,
+        "4f56edcb1558d4df2f77295f86059006",
+        "d5bc9ef6bfd78d9e3405289eef83830b0d55a6e13ca895988916eda3cfb997be",
+        "7641446b48f0ff00",
+        "7ae9c6a7aab26d16",
+    ),
+]
+
+
+def test_the_macro_and_the_python_side_agree_for_names_and_relations_wherever_they_run(project: Project) -> None:
     project.write({"models/source_rows.sql": SOURCE, "models/digests.sql": DIGESTS})
-    project.dbt("run")
-    frame = project.spark.table(f"{project.schema}.source_rows")
-    fields = {field.name: field for field in frame.schema.fields}
-    expected = frame.selectExpr(
-        "id",
-        hash_expression([fields["id"]]) + " as a",
-        hash_expression([fields[name] for name in "vwdth"], "sha2_256") + " as b",
-        hash_expression(list(fields.values()), "xxhash64") + " as c",
-    )
-    assert project.rows("select * from {schema}.digests order by id") == [
-        tuple(r) for r in expected.orderBy("id").collect()
-    ]
+    with at(project.spark, PLACES[0]):
+        project.dbt("run")
+        frame = project.spark.table(f"{project.schema}.source_rows")
+        fields = {field.name: field for field in frame.schema.fields}
+        of_python = frame.selectExpr(
+            "id",
+            hash_expression([fields["id"]]),
+            hash_expression([fields[name] for name in "vwdth"], "sha2_256"),
+            hash_expression([fields[name] for name in "vwdth"], "xxhash64"),
+            hash_expression(list(fields.values()), "xxhash64"),
+        )
+        assert [tuple(row) for row in of_python.orderBy("id").collect()] == EXPECTED
+    assert project.rows("select * from {schema}.digests order by id") == EXPECTED
 
 
 def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project: Project) -> None:

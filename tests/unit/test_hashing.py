@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dbt_cdc.hashing import hash_expression, pre_image
+from tests.support.places import PLACES, at
 
 ROW = """
     select
@@ -24,30 +25,37 @@ TEXT = (
 )
 
 
-def test_the_pre_image_is_json_of_what_is_not_null_in_any_time_zone_and_order(spark: SparkSession) -> None:
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    assert zone is not None
-    frame = spark.sql(ROW)
-    other = frame.select(*reversed(frame.columns))
-    try:
-        for session_zone in ("UTC", "Asia/Tokyo"):
-            spark.conf.set("spark.sql.session.timeZone", session_zone)
-            for each in (frame, other):
-                assert each.selectExpr(pre_image(each.schema.fields)).collect()[0][0] == TEXT
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", zone)
+# of TEXT's bytes, by tools that are not Spark; xxhash64 has the seed 42
+DIGESTS = {
+    "md5": "9b1292d1d1eabad9198728fb4c74cfed",
+    "sha2_256": "70c00573054708fd18349f14ae1319714b9d0a5df55d96346616aac9badfc332",
+    "xxhash64": "c6f38fc892b3ae34",
+}
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "digest"),
-    [
-        ("md5", hashlib.md5(TEXT.encode()).hexdigest()),
-        ("sha2_256", hashlib.sha256(TEXT.encode()).hexdigest()),
-    ],
-)
-def test_the_digest_is_that_of_the_texts_bytes(spark: SparkSession, algorithm: str, digest: str) -> None:
-    frame = spark.sql(ROW)
-    assert frame.selectExpr(hash_expression(frame.schema.fields, algorithm)).collect()[0][0] == digest
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place[0])
+def test_the_pre_image_is_json_of_what_is_not_null_in_any_place_and_order(
+    spark: SparkSession, place: tuple[str, str]
+) -> None:
+    with at(spark, place):
+        frame = spark.sql(ROW)
+        for each in (frame, frame.select(*reversed(frame.columns))):
+            fields = each.schema.fields
+            digests = [hash_expression(fields, algorithm) for algorithm in DIGESTS]
+            assert each.selectExpr(pre_image(fields), *digests).collect() == [(TEXT, *DIGESTS.values())]
+
+
+def test_digests_are_those_that_other_tools_give(spark: SparkSession) -> None:
+    assert DIGESTS["md5"] == hashlib.md5(TEXT.encode()).hexdigest()
+    assert DIGESTS["sha2_256"] == hashlib.sha256(TEXT.encode()).hexdigest()
+    frame = spark.sql("select id from values (1), (2), (251), (null) as (id)")
+    digests = [hash_expression(frame.schema.fields, algorithm) for algorithm in ("sha2_256", "xxhash64")]
+    assert frame.selectExpr("id", *digests).collect() == [
+        (1, "037c9214eef74cc3887f3a4f085b4e17d76280dafd273b0ee160c09c4ba1cfd4", "2053ab77a04b4d75"),
+        (2, "9e7e65453739bbc64ba155eed18a37bd5fb1196c7f29ded1da660b94414d7ad8", "7a67caa09a132e4e"),
+        (251, "7ed9723524eb084b487621ac6b7026d3656aee47e78778c2f09d9376f2612e88", "00a783e72075773f"),
+        (None, "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a", "b955abafff6631c0"),
+    ]
 
 
 def test_xxhash64_is_always_16_digits(spark: SparkSession) -> None:

@@ -1,0 +1,29 @@
+"""Spark in another part of the world: the locale and time zone of its JVM, and the session's time zone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+#: Locale and time zone: a dotless i, digits that are not ASCII, and where most tests run.
+PLACES = [("tr-TR", "Asia/Tokyo"), ("ar-EG-u-nu-arab", "America/New_York"), ("en-US", "UTC")]
+
+
+@contextmanager
+def at(spark: SparkSession, place: tuple[str, str]) -> Iterator[None]:
+    """The session as it is at a place, and afterwards as it was."""
+    tag, zone = place
+    java = spark.sparkContext._jvm.java.util  # type: ignore[union-attr]
+    locale, clock = java.Locale.getDefault(), java.TimeZone.getDefault()
+    session_zone = spark.conf.get("spark.sql.session.timeZone") or "UTC"
+    java.Locale.setDefault(java.Locale.forLanguageTag(tag))
+    java.TimeZone.setDefault(java.TimeZone.getTimeZone(zone))
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        yield
+    finally:
+        java.Locale.setDefault(locale)
+        java.TimeZone.setDefault(clock)
+        spark.conf.set("spark.sql.session.timeZone", session_zone)

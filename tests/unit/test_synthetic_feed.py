@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from dbt_cdc.synthetic import Columns, Disorder, SyntheticError, change_feed
+from dbt_cdc.synthetic import Columns, Disorder, Feed, SyntheticError, _feed, change_feed
 
 SIZES: dict[str, Any] = {"no_recs": 40, "no_events": 600, "no_keys": 2, "no_nonkeys": 3, "batches": 5}
 MESSY = Disorder(late="0.05", duplicates=0.1, out_of_order=0.2, deletes=0.2)
@@ -87,12 +88,42 @@ def test_an_orderly_feed_arrives_as_it_happened(spark: SparkSession) -> None:
     assert {event.op for event in events} == {"I", "U"}
 
 
-def test_the_same_feed_for_the_same_seed_only(spark: SparkSession) -> None:
-    one, two, other = (
-        {tuple(e) for e in change_feed(spark, **SIZES, seed=s, disorder=MESSY).events.collect()} for s in (1, 1, 2)
-    )
-    assert one == two
-    assert not one & other
+def collected(feed: Feed) -> list[list[tuple[Any, ...]]]:
+    """Sorted rows of events, state and history."""
+    frames = (feed.events, feed.state, feed.history)
+    return [sorted((tuple(row) for row in frame.collect()), key=repr) for frame in frames]
+
+
+def test_the_same_feed_for_the_same_seed_only_whatever_the_partitioning(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns, found = Columns(types=("double", "int", "string"), null_share=0.3), {}
+    for partitions, seed in ((1, 1), (2, 1), (7, 1), (1, 2)):
+        monkeypatch.setattr(_feed, "range_of", lambda spark, size, _, tasks=partitions: spark.range(0, size, 1, tasks))
+        feed = change_feed(spark, **SIZES, seed=seed, disorder=replace(MESSY, hot=1), columns=columns)
+        assert feed.events.rdd.getNumPartitions() == partitions
+        found[partitions, seed] = collected(feed)
+    assert found[1, 1] == found[2, 1] == found[7, 1]
+    assert not set(found[1, 1][0]) & set(found[1, 2][0])
+
+
+def test_whoever_keeps_the_greatest_sequence_has_the_state_after_the_last_batch_in_any_order_of_batches(
+    spark: SparkSession,
+) -> None:
+    feed = change_feed(spark, **SIZES, seed=3, disorder=replace(MESSY, late=0.2, hot=1))
+    events, state = feed.events.collect(), sorted(tuple(row) for row in feed.state.collect())
+    for batches in ((1, 2, 3, 4, 5), (5, 4, 3, 2, 1), (3, 1, 5, 2, 4, 3)):
+        kept: dict[tuple[str, str], Row] = {}
+        for batch in batches:
+            for event in sorted((e for e in events if e.batch == batch), key=lambda e: e.arrival):
+                key = (event.keycol1, event.keycol2)
+                if key not in kept or event.sequence > kept[key].sequence:
+                    kept[key] = event
+        rows = [(*key, e.nonkeycol1, e.nonkeycol2, e.nonkeycol3) for key, e in kept.items() if e.op != "D"]
+        assert sorted(rows) == state
+    # what came last is not always what happened last
+    last = {(e.keycol1, e.keycol2): e for e in sorted(events, key=lambda e: e.arrival)}
+    assert sum(last[key].sequence < event.sequence for key, event in kept.items()) > 3
 
 
 def test_arguments_that_do_not_fit_are_refused_all_at_once() -> None:

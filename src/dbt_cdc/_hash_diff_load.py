@@ -13,7 +13,7 @@ from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import to_spark
 from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, cast_faults, kept_rows, key_text, rejected, stage
 from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
-from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables, raise_other_run
+from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables, is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc._submission import Outcome
 
@@ -161,7 +161,8 @@ class Load:
         if self.tables.marker() != marker:
             raise_other_run(settings)
         self._log_stage(f"writes {settings.base}")
-        self.tables.create(settings.base, rows, properties, settings.partition_by)
+        with unless_beaten(settings):
+            self.tables.create(settings.base, rows, properties, settings.partition_by, replace=there)
         if not careful:
             rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
             try:
@@ -244,8 +245,9 @@ class Load:
         today = f"eff_start_date = date{literal(settings.effective_date)}"
         self._write_sensitive(rows.where(f"{news} and {today}"), layout)
         # a column's role is noted before it is there: a run killed in between leaves none that would be compared
-        self.tables.remember(layout, stored)
-        self.tables.add_columns(settings.base, [column for column in layout.stored if column.new])
+        with unless_beaten(settings):
+            self.tables.remember(layout, stored)
+            self.tables.add_columns(settings.base, [column for column in layout.stored if column.new])
         self._merge(rows, layout, marker, whole=again or counts["D"] > 0 or (delta and bool(layout.of("ignored"))))
         self._create_model(layout)
         return counts
@@ -316,38 +318,17 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
     values (s.keyhash, {", ".join(quoted(names, "s"))})""")
         except Exception as error_raised:
             after = self.tables.marker()
-            if after is None or after.load != marker.load:
+            if after is None or after.load != marker.load or is_conflict(error_raised, settings):
                 raise_other_run(settings)
             raise error_raised
         finally:
             self.spark.catalog.dropTempView(view)
 
     def _write_sensitive(self, rows: Any, layout: Layout) -> None:
-        """Add the rows' sensitive values, by both digests; without the load's commit none is read.
-
-        Rows of another run stay: equal digests have equal values (those that are compared), so runs can't mix here.
-        """
-        if not layout.sensitive:
-            return
-        settings, names = self.settings, [column.name for column in layout.sensitive]
-        fresh = rows.selectExpr("keyhash", "nonkeyhash", *quoted(names))
-        if settings.full_refresh or not self.spark.catalog.tableExists(settings.sensitive_base):
-            self.tables.create(settings.sensitive_base, fresh, {})
-            return
-        self.tables.add_columns(settings.sensitive_base, layout.sensitive)
-        view = f"dbt_cdc_sensitive_{self.id}"
-        fresh.createOrReplaceTempView(view)
-        sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
-        try:
-            self.spark.sql(f"""
-merge into {settings.sensitive_base} as t
-using {view} as s
-on t.keyhash = s.keyhash and t.nonkeyhash = s.nonkeyhash
-when matched then update set {sets}
-when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
-    values (s.keyhash, s.nonkeyhash, {", ".join(quoted(names, "s"))})""")
-        finally:
-            self.spark.catalog.dropTempView(view)
+        """Add the rows' sensitive values, by both digests; without the load's commit none is read."""
+        if layout.sensitive:
+            names = [column.name for column in layout.sensitive]
+            self.tables.add_sensitive(rows.selectExpr("keyhash", "nonkeyhash", *quoted(names)), layout)
 
     def _write_rejects(self, frame: Any, layout: Layout, *, anew: bool) -> None:
         """The rows that do not cast, in place of those of earlier attempts at this date and of later dates."""

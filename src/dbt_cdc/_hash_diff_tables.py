@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +29,19 @@ OWN = "dbt_cdc."
 HISTORY_LOAD, FIRST_LOAD = "dbt_cdc.load", "dbt_cdc.first_load"
 #: Property of a model that is a table, where the catalog holds no views: the base table that its rows come from.
 MODEL_OF = "dbt_cdc.model_of"
+
+#: Formats whose tables a session remembers as they were.
+_REMEMBERED = ("iceberg",)
+#: Formats whose `create or replace` takes the place of what was made meanwhile. Delta's does not, and its mere `create`
+#: refuses a folder that a killed run has left.
+_REPLACED_BLINDLY = ("iceberg",)
+#: What a format says when it refuses a write because of another one.
+_CONFLICTS = {
+    "delta": r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED",
+    "iceberg": r"[Ff]ound conflicting|CommitFailed|Cannot commit|ALREADY_EXISTS|AlreadyExistsException",
+}
+#: How often a write that gives the same whenever it is done is repeated where another run's came in between.
+ATTEMPTS = 3
 
 _log = AdapterLogger("dbt_cdc")
 
@@ -47,14 +62,21 @@ class Tables:
 
     def marker(self, at: str = "") -> Marker | None:
         """The last finished load; None where there is none (no table, or a first load that never ended)."""
-        if not at and not self.spark.catalog.tableExists(self.settings.base):
-            return None
+        if not at:
+            if not self.spark.catalog.tableExists(self.settings.base):
+                return None
+            self._look_again(self.settings.base)
         rows = self.spark.sql(
             f"select {LOAD}, cast(eff_start_date as string) from {self.settings.base}{at} where keyhash = ''"
         ).collect()
         if not rows or rows[0][0].startswith(PENDING):
             return None
         return Marker(load=rows[0][0], effective_date=rows[0][1])
+
+    def _look_again(self, table: str) -> None:
+        """Let Spark see what another process has written: for half a minute it may show a table as it knows it."""
+        if self.settings.format in _REMEMBERED:
+            self.spark.sql(f"refresh table {table}")
 
     def stored(self) -> Stored:
         """Columns and properties of the base table, and the columns that it says are in the sensitive table."""
@@ -72,8 +94,16 @@ class Tables:
         rows = self.spark.sql(f"show tblproperties {table}").collect()
         return {row[0]: row[1][::2] if row[0].startswith(OWN) else row[1] for row in rows}
 
-    def create(self, table: str, frame: Any, properties: dict[str, str], partition_by: Sequence[str] = ()) -> None:
-        """Create the table, or replace it at once, from a frame."""
+    def create(
+        self,
+        table: str,
+        frame: Any,
+        properties: dict[str, str],
+        partition_by: Sequence[str] = (),
+        *,
+        replace: bool = True,
+    ) -> None:
+        """Create the table, or replace it at once, from a frame; `replace`: whether it may replace another run's."""
         settings = self.settings
         names = [name for field in frame.schema.fields for name in _all_names(field)]
         extra = settings.column_name_properties if any(map(_needs_mapping, names)) else {}
@@ -84,7 +114,8 @@ class Tables:
             "persist_docs": {"relation": bool(settings.description)},
             "tblproperties": {**settings.table_properties, **extra, **_kept(properties)},
         }
-        write(frame, Target(table, table.rpartition(".")[2].strip("`"), settings.description, config))
+        target = Target(table, table.rpartition(".")[2].strip("`"), settings.description, config)
+        write(frame, target, replace=replace or settings.format not in _REPLACED_BLINDLY)
 
     def holds_views(self) -> bool:
         """Whether the model is a view: it stays what it is, and a new one is a view where the catalog can hold it."""
@@ -141,16 +172,62 @@ class Tables:
         if self.properties(self.settings.base).get(FIRST_LOAD) == load:
             self.spark.sql(f"drop table {self.settings.base}")
 
+    def add_sensitive(self, rows: Any, layout: Layout) -> None:
+        """Add rows (keyhash, nonkeyhash, sensitive columns) to those that are there, by both digests.
+
+        Rows of another run stay: equal digests have equal values (those that are compared), so runs can't mix here.
+        """
+        settings = self.settings
+        if settings.full_refresh:
+            self.create(settings.sensitive_base, rows, {})
+            return
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                if self.spark.catalog.tableExists(settings.sensitive_base):
+                    self._merge_sensitive(rows, layout)
+                else:
+                    self.create(settings.sensitive_base, rows, {}, replace=False)
+                return
+            except Exception as problem:
+                if attempt == ATTEMPTS or not is_conflict(problem, self.settings):
+                    raise
+
+    def _merge_sensitive(self, rows: Any, layout: Layout) -> None:
+        settings, names = self.settings, [column.name for column in layout.sensitive]
+        self.add_columns(settings.sensitive_base, layout.sensitive)
+        view = f"dbt_cdc_sensitive_{uuid.uuid4().hex}"
+        rows.createOrReplaceTempView(view)
+        sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
+        try:
+            self.spark.sql(f"""
+merge into {settings.sensitive_base} as t
+using {view} as s
+on t.keyhash = s.keyhash and t.nonkeyhash = s.nonkeyhash
+when matched then update set {sets}
+when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
+    values (s.keyhash, s.nonkeyhash, {", ".join(quoted(names, "s"))})""")
+        finally:
+            self.spark.catalog.dropTempView(view)
+
     def sync_history(self, marker: Marker | None) -> None:
         """Bring the history to the base table's last load, unless it is there already."""
+        attempts = 0
         while marker is not None:
             first = self.properties(self.settings.base).get(FIRST_LOAD, "")
             exists = self.spark.catalog.tableExists(self.settings.history)
+            if exists:
+                self._look_again(self.settings.history)
             have = self.properties(self.settings.history) if exists else {}
             rebuild = have.get(FIRST_LOAD) != first
             if not rebuild and have.get(HISTORY_LOAD) == marker.load:
                 return
-            self._write_history(first, rebuild)
+            try:
+                self._write_history(first, rebuild)
+            except Exception as problem:
+                attempts += 1
+                if attempts > ATTEMPTS or not is_conflict(problem, self.settings):
+                    raise
+                continue
             # another run may have moved on meanwhile: then its load is the one to hold
             after = self.marker()
             marker = None if after == marker else after
@@ -261,6 +338,22 @@ def current_version(spark: Any, settings: Settings) -> str:
         "iceberg": f"select snapshot_id from {settings.base}.refs where name = 'main'",
     }
     return str(spark.sql(queries[settings.format]).collect()[0][0])
+
+
+def is_conflict(problem: Exception, settings: Settings) -> bool:
+    """Whether the format refused a write because another one came in between, as far as its words tell."""
+    return bool(re.search(_CONFLICTS[settings.format], str(problem)))
+
+
+@contextmanager
+def unless_beaten(settings: Settings) -> Iterator[None]:
+    """Tell of the other run where a format refuses a write because of one."""
+    try:
+        yield
+    except Exception as problem:
+        if is_conflict(problem, settings):
+            raise_other_run(settings)
+        raise
 
 
 def raise_other_run(settings: Settings) -> None:

@@ -35,20 +35,20 @@ class Target:
         return self.relation.replace("`", "").rpartition(".")[2] != self.alias
 
 
-def write(frame: Any, target: Target) -> None:
-    """Create the target from the frame, or replace it where its format can."""
+def write(frame: Any, target: Target, *, replace: bool = True) -> None:
+    """Create the target from the frame, or replace it where its format can and that is wanted."""
     view = f"dbt_cdc_{uuid.uuid4().hex}"
     session = frame.sparkSession
     frame.createOrReplaceTempView(view)
     try:
         if target.is_intermediate:
             session.sql(f"drop table if exists {target.relation}")
-        session.sql(create_statement(target, f"select * from {view}", frame.columns))
+        session.sql(create_statement(target, f"select * from {view}", frame.columns, replace=replace))
     finally:
         session.catalog.dropTempView(view)
 
 
-def create_statement(target: Target, query: str, names: Sequence[str]) -> str:
+def create_statement(target: Target, query: str, names: Sequence[str], *, replace: bool = True) -> str:
     """The statement that makes the target from a query with columns of these names.
 
     An intermediate table gets what decides about its columns (format, options, properties), not where and how the
@@ -57,7 +57,7 @@ def create_statement(target: Target, query: str, names: Sequence[str]) -> str:
     config = target.config
     file_format = config.get("file_format")
     clauses = [
-        f"create {'or replace ' if file_format in _REPLACEABLE else ''}table {target.relation}",
+        f"create {'or replace ' if replace and file_format in _REPLACEABLE else ''}table {target.relation}",
         f"using {file_format}" if file_format else "",
         _properties("options", _options(config)),
         _properties("tblproperties", {**_needed_by(names, file_format), **(config.get("tblproperties") or {})}),

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import await_file, put
 from tests.support.project import Project
 
 pytestmark = pytest.mark.one_format("delta")
@@ -89,22 +90,6 @@ def test_two_processes_at_once_and_one_killed_in_a_merge_end_as_if_each_had_run_
 def eval_run(text: str) -> tuple[float, float, str]:
     began, ended, failure = text.split("\n", 2)
     return float(began), float(ended), failure
-
-
-def await_file(file: Path, process: subprocess.Popen[Any] | None = None) -> None:
-    until = time.monotonic() + 180
-    while not file.exists():
-        assert time.monotonic() < until, f"{file.name} is still not there"
-        assert process is None or process.poll() is None, (
-            f"the other process ended with {process and process.returncode}"
-        )
-        time.sleep(0.02)
-
-
-def put(file: Path, text: str) -> None:
-    """Write a file that is there with all its text or not at all."""
-    file.with_suffix(".part").write_text(text)
-    file.with_suffix(".part").rename(file)
 
 
 def other_process(folder: Path, target_path: str, events_path: str) -> None:

@@ -1,0 +1,190 @@
+"""Two processes on one hash_diff model at the same time: one wins, the other says so, and no table is a mixture."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt_cdc import _hash_diff_tables
+from dbt_cdc._hash_diff_load import Load
+from dbt_cdc._hash_diff_tables import Tables
+from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
+from tests.support.processes import await_file, put
+from tests.support.project import Project
+
+MODEL = """
+    def model(dbt, spark):
+        dbt.config(materialized="hash_diff", unique_key="id")
+        rows = dbt.config.meta_get("rows")
+        return spark.sql(f"select * from values {rows} as (id, v, s)")
+"""
+YAML = """
+    models:
+      - name: t
+        config:
+          alias: "{{ var('table') }}"
+          meta:
+            rows: "{{ var('rows') }}"
+            dbt_cdc: {effective_date: "{{ var('day') }}", extract_type: "{{ var('extract') }}", sensitive_columns: [s]}
+"""
+OTHER_WON = "another run of this model wrote at the same time and was first"
+KINDS = ("base", "history", "sensitive_base")
+
+#: Day, rows, kind of extract.
+Given = tuple[str, Rows, str]
+FIRST: Given = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q"), 3: ("c", "r")}, "full")
+OURS: Given = ("2020-01-02", {1: ("A", "p"), 2: ("b", "Q"), 4: ("d", "s")}, "full")
+THEIRS: Given = ("2020-01-02", {1: ("a", "P"), 3: ("C", "r"), 5: ("e", "t")}, "full")
+NEXT: Given = ("2020-01-03", {2: ("b", "q"), 5: ("e", "t"), 6: ("f", "u")}, "delta")
+LAST: Given = ("2020-01-04", {1: ("a", "p"), 6: ("f", "U")}, "delta")
+
+
+def run(project: Project, table: str, given: Given) -> str:
+    """Run the model; the error that it ends with ('' for none)."""
+    day, rows, extract = given
+    listed = ", ".join(str((key, *values)) for key, values in rows.items())
+    variables = {"day": day, "rows": listed, "extract": extract, "table": table}
+    result = project.invoke("run", "--vars", json.dumps(variables))
+    return "" if result.success else Project.messages(result)
+
+
+@contextmanager
+def meeting(place: Any, name: str, folder: Path, me: str, other: str, *, after: bool = False) -> Iterator[None]:
+    """While this lasts, the first of the named step waits, before or after it, until the other process is there, too."""
+    step = getattr(place, name)
+
+    def met(*arguments: Any, **options: Any) -> Any:
+        setattr(place, name, step)
+        done = step(*arguments, **options) if after else None
+        put(folder / me, "")
+        await_file(folder / other)
+        return done if after else step(*arguments, **options)
+
+    setattr(place, name, met)
+    yield
+    setattr(place, name, step)
+
+
+class Other:
+    """The other process: told what to load by a line, says by a file how it ended."""
+
+    def __init__(self, folder: Path, settings: dict[str, str], schema: str, tables: dict[str, str]) -> None:
+        self.folder, self.number = folder, 0
+        folder.mkdir()
+        command = [sys.executable, "-m", "tests.functional.test_hash_diff_processes", str(folder)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, text=True)
+        self._tell({"settings": settings, "schema": schema, "tables": tables})
+
+    def _tell(self, what: Any) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(what) + "\n")
+        self.process.stdin.flush()
+
+    def begin(self, table: str, given: Given, meet: str = "") -> None:
+        self._tell({"table": table, "given": given, "meet": meet})
+
+    def ended(self) -> str:
+        self.number += 1
+        done = self.folder / f"done_{self.number}"
+        await_file(done, self.process)
+        return done.read_text()
+
+
+@pytest.mark.timeout(900)
+def test_two_processes_at_once_end_as_if_one_had_run_after_the_other(
+    project: Project, settings: dict[str, str], tmp_path: Path
+) -> None:
+    project.write({"models/t.py": MODEL, "models/t.yml": YAML})
+    shared = project.file_format == "iceberg"  # one catalog for both; Delta's tables are shared by their location
+    assert run(project, "t", FIRST) == ""
+    paths = {}
+    if not shared:
+        for kind in KINDS:
+            detail = project.spark.sql(f"describe detail {project.schema}.t__{kind}").collect()[0]
+            paths[f"t__{kind}"] = detail["location"]
+    other = Other(tmp_path / "other", settings, project.schema if shared else "other", paths)
+    folder, properties = other.folder, PROPERTIES[project.file_format]
+    loaded = Model(project.spark, project.schema, project.file_format, properties, sensitive_columns=["s"])
+
+    def check(model: Model, *loads: Given) -> None:
+        for kind in KINDS:  # this session may show a table as it knew it
+            project.sql(f"refresh table {{schema}}.{model.table}__{kind}")
+        model.check(Expected.of([*loads]))
+
+    try:
+        # one date given twice: both have compared with the same load when they begin to write
+        other.begin("t", THEIRS, "_write_sensitive")
+        with meeting(Load, "_write_sensitive", folder, "we _write_sensitive", "they _write_sensitive"):
+            ours = run(project, "t", OURS)
+        theirs = other.ended()
+        assert (ours == "") != (theirs == ""), (ours, theirs)
+        assert OTHER_WON in ours + theirs
+        winner, loser = (THEIRS, OURS) if ours else (OURS, THEIRS)
+        check(loaded, FIRST, winner)
+        assert run(project, "t", loser) == ""
+        check(loaded, FIRST, loser)
+
+        # the next load comes while this one is about to write its history from an earlier version
+        with meeting(_hash_diff_tables, "current_version", folder, "we are late", "they are through", after=True):
+            other.begin("t", LAST, "after")
+            ours = run(project, "t", NEXT)
+        assert (ours, other.ended()) == ("", "")
+        check(loaded, FIRST, loser, NEXT, LAST)
+
+        if shared:  # two first loads
+            other.begin("u", THEIRS, "create")
+            with meeting(Tables, "create", folder, "we create", "they create"):
+                ours = run(project, "u", OURS)
+            theirs = other.ended()
+            assert (ours == "") != (theirs == ""), (ours, theirs)
+            assert OTHER_WON in ours + theirs
+            fresh = Model(project.spark, project.schema, "iceberg", properties, sensitive_columns=["s"], table="u")
+            check(fresh, THEIRS if ours else OURS)
+            assert run(project, "u", LAST) == ""
+            check(fresh, THEIRS if ours else OURS, LAST)
+    finally:
+        assert other.process.stdin is not None
+        other.process.stdin.close()
+        other.process.wait(timeout=60)
+
+
+def other_process(folder: Path) -> None:
+    from tests.support.spark import profile_target, start_session
+
+    told = json.loads(sys.stdin.readline())
+    settings, schema = told["settings"], told["schema"]
+    table_format = "delta" if told["tables"] else "iceberg"
+    spark = start_session(settings)
+    spark.sql(f"create schema if not exists {schema}")
+    for table, path in told["tables"].items():
+        spark.sql(f"create table {schema}.{table} using delta location '{path}'")
+    output = {**profile_target(table_format), "server_side_parameters": settings}
+    project = Project(folder / "project", spark, schema, {"file_format": table_format, "output": output})
+    project.write({"models/t.py": MODEL, "models/t.yml": YAML})
+    for number, line in enumerate(sys.stdin, 1):
+        todo = json.loads(line)
+        day, rows, extract = todo["given"]
+        given = (day, {int(key): tuple(values) for key, values in rows.items()}, extract)
+        if todo["meet"] == "after":
+            await_file(folder / "we are late")
+            ended = run(project, todo["table"], given)
+            put(folder / "they are through", "")
+        else:
+            place = Load if hasattr(Load, todo["meet"]) else Tables
+            with meeting(place, todo["meet"], folder, f"they {todo['meet']}", f"we {todo['meet']}"):
+                ended = run(project, todo["table"], given)
+        put(folder / f"done_{number}", ended)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    other_process(Path(sys.argv[1]))

@@ -1,0 +1,24 @@
+"""Two processes of a test wait for each other by files."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+
+def await_file(file: Path, process: subprocess.Popen[Any] | None = None) -> None:
+    until = time.monotonic() + 180
+    while not file.exists():
+        assert time.monotonic() < until, f"{file.name} is still not there"
+        assert process is None or process.poll() is None, (
+            f"the other process ended with {process and process.returncode}"
+        )
+        time.sleep(0.02)
+
+
+def put(file: Path, text: str) -> None:
+    """Write a file that is there with all its text or not at all."""
+    file.with_suffix(".part").write_text(text)
+    file.with_suffix(".part").rename(file)

@@ -199,24 +199,31 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
 
 @pytest.mark.timeout(1500)  # a process for each stage
 def test_a_process_killed_at_any_stage_leaves_what_the_next_one_makes_good(table_format: str, tmp_path: Path) -> None:
-    stages = len(STAGES[table_format])
     quick = {"PYSPARK_SUBMIT_ARGS": demo.submit_arguments(table_format), "DBT_CDC_DRIVER_MEMORY": "1g"}
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **quick}
-    for number in range(stages + 1):
-        command = [
-            sys.executable,
-            "-m",
-            "tests.support.killed_load",
-            table_format,
-            str(tmp_path / "warehouse"),
-            str(number),
-        ]
+    command = [sys.executable, "-m", "tests.support.killed_load", table_format, str(tmp_path / "warehouse")]
+
+    def start(number: int) -> subprocess.Popen[bytes]:
         with (tmp_path / f"{number}.log").open("w") as log:
-            ended = subprocess.run(
-                command, cwd=tmp_path, env=environment, stdout=log, stderr=log, timeout=300, start_new_session=True
-            )
-        expected = -signal.SIGKILL if number < stages else 0
-        assert ended.returncode == expected, (number, (tmp_path / f"{number}.log").read_text()[-3000:])
+            return subprocess.Popen(
+                [*command, str(number)], cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log,
+                start_new_session=True,
+            )  # fmt: skip
+
+    last = len(STAGES)
+    processes = [start(0)]
+    try:
+        for number in range(last + 1):
+            if number < last:  # its Spark starts while this one works
+                processes.append(start(number + 1))
+            processes[number].communicate(b"begin\n", timeout=300)
+            expected = -signal.SIGKILL if number < last else 0
+            assert processes[number].returncode == expected, (number, (tmp_path / f"{number}.log").read_text()[-3000:])
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
 
 
 def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,17 +74,19 @@ def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Ch
 
 
 def test_net_tells_every_pair_of_first_and_last_operation(changes: Changes) -> None:
-    changes.create("pairs", "id int, v string")
-    changes.write("pairs", PAIRS[0])
-    begin = changes.versions("pairs")[-1]
-    changes.write("pairs", *PAIRS[1:])
-    changes.ask(pairs_net=f"'{{schema}}.pairs', unique_key='id', begin={begin}, format='net'")
+    for table, properties in (("pairs", ""), ("noted_pairs", MERGE_ON_READ[changes.format])):
+        changes.create(table, "id int, v string", properties=properties)
+        changes.write(table, PAIRS[0])
+        begin = changes.versions(table)[-1]
+        changes.write(table, *PAIRS[1:])
+        changes.ask(**{f"net_of_{table}": f"'{{schema}}.{table}', unique_key='id', begin={begin}, format='net'"})
     changes.project.dbt("run")
 
-    net = changes.rows("pairs_net", "pairs")
-    moments = dict(changes.commits("pairs"))
-    assert sorted(changes.answer("pairs_net", "pairs"), key=str) == sorted(NET_OF_PAIRS, key=str)
-    assert {row["ts"] for row in net} == {moments[row["version"]] for row in net} == {max(moments.values())}
+    for table in ("pairs", "noted_pairs"):
+        net = changes.rows(f"net_of_{table}", table)
+        moments = dict(changes.commits(table))
+        assert sorted(changes.answer(f"net_of_{table}", table), key=str) == sorted(NET_OF_PAIRS, key=str)
+        assert {row["ts"] for row in net} == {moments[row["version"]] for row in net} == {max(moments.values())}
 
 
 def test_composite_keys_nulls_nested_types_and_odd_names_are_told_apart(changes: Changes) -> None:

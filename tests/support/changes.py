@@ -21,6 +21,18 @@ MERGE_ON_READ = {
     "hudi": "type = 'mor'",
 }
 
+#: Rewrites the files of a table and changes no row; "{compact}" among statements.
+COMPACT = {
+    "delta": "optimize {t}",
+    "iceberg": "call spark_catalog.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true'))",
+    "hudi": "call run_clustering(table => '{t}')",
+}
+COMPACT_MERGE_ON_READ = {
+    **COMPACT,
+    "hudi": "call run_compaction(op => 'scheduleAndExecute', table => '{t}',"
+    " options => 'hoodie.compact.inline.max.delta.commits=1')",
+}
+
 #: Writes to a table (id int, v string), one commit each: all kinds that there are.
 HISTORY = (
     "insert into {t} values (1, 'a'), (2, 'b')",
@@ -33,6 +45,7 @@ HISTORY = (
     "delete from {t} where id = 99",
     "update {t} set v = v where id = 4",
     "insert into {t} values (5, 'x')",
+    "{compact}",
     "delete from {t} where id = 5",
     "insert into {t} values (5, 'y')",
 )
@@ -65,8 +78,8 @@ PAIRS = (
     "insert into {t} values (4, 'a'), (5, 'a'), (6, 'a'), (7, 'a'), (8, 'a'), (9, 'a')",
     *(
         f"merge into {{t}} t using (select * from values {rows} as s (id, v)) s on t.id = s.id"
-        " when matched and s.v is null then delete when matched then update set v = s.v"
-        " when not matched then insert (id, v) values (s.id, s.v)"
+        " when matched and s.v is null then delete when matched and s.v is not null then update set *"
+        " when not matched then insert *"
         for rows in (
             "(1, 'p'), (2, 'p'), (3, 'p'), (4, 'p'), (5, 'p'), (6, 'p'), (7, null), (8, null), (9, null)",
             "(1, null), (4, null), (8, 'q'), (9, 'q')",
@@ -109,9 +122,19 @@ class Changes:
         self.project.sql(f"create table {{schema}}.{table} ({columns}) using {self.format} {tail}")
 
     def write(self, table: str, *statements: str) -> None:
-        """Run statements, one commit each; `{t}` stands for the table."""
+        """Run statements, one commit each; `{t}` stands for the table, `{compact}` for a statement that compacts it."""
         for statement in statements:
-            self.project.sql(statement.replace("{t}", f"{{schema}}.{table}"))
+            if statement == "{compact}":
+                self._compact(table)
+            else:
+                self.project.sql(statement.replace("{t}", f"{{schema}}.{table}"))
+
+    def _compact(self, table: str) -> None:
+        kind = self.project.rows(f"show tblproperties {{schema}}.{table}")
+        statements = COMPACT_MERGE_ON_READ if ("type", "mor") in kind else COMPACT
+        before = len(self.versions(table))
+        self.write(table, statements[self.format])
+        assert len(self.versions(table)) == before + 1, "there was nothing to compact"
 
     def commits(self, table: str) -> list[tuple[str, Any]]:
         """Id and commit time of the table's commits, oldest first."""

@@ -44,18 +44,8 @@
         {%- endfor -%}
         {%- do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') -%}
     {%- endif -%}
-    {%- if old != 'unknown' and dbt_cdc._shape_of_type(old) != dbt_cdc._shape_of_type(new) -%}
-        {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": column " ~ path ~ " is of type " ~ old ~ " in a version of"
-            ~ " the range, expected one that can be cast to " ~ new ~ ", the type that it has now; ask for a range that begins"
-            ~ " after the change of type"]) -%}
-    {%- endif -%}
-    {%- do return('cast(' ~ value ~ ' as ' ~ new ~ ')') -%}
-{%- endmacro -%}
-
-
-{%- macro _shape_of_type(type) -%}
-    {#- How a type is nested: Spark casts between types of one shape only. -#}
-    {%- do return(modules.re.sub('[^<>,]', '', modules.re.sub('[(].*?[)]', '', type))) -%}
+    {%- if old == 'unknown' -%}{%- do return('cast(' ~ value ~ ' as ' ~ new ~ ')') -%}{%- endif -%}
+    {%- do return(dbt_cdc._recast(table, path, value, old, new)) -%}
 {%- endmacro -%}
 
 

@@ -4,8 +4,8 @@
     type: it goes through a shuffle), ts. -#}
 
 {%- macro delta__changes(table, begin, end) -%}
-    {#- Delta refuses its feed over commits that take columns away, and before or at a commit that made the table anew with
-        other columns; there each commit is compared with the one before. -#}
+    {#- Delta refuses its feed over commits that take columns away, and before or at a commit that retyped a column or made
+        the table anew with other columns; there each commit is compared with the one before. -#}
     {%- set commits = table.timeline.commits -%}
     {%- set taken = ['DROP COLUMNS', 'RENAME COLUMN', 'REPLACE COLUMNS'] -%}
     {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', taken) | list
@@ -27,9 +27,9 @@
 
 
 {%- macro _delta_other_columns(table, begin) -%}
-    {#- Has the table been replaced or overwritten since, and had it columns or types then that it does not have now? -#}
+    {#- Has the table been replaced, overwritten or altered since, and had it columns or types then that it does not have now? -#}
     {%- set commits, latest = table.timeline.commits, namespace(types=none) -%}
-    {%- for place in range([begin + 1, 1] | max, commits | length) if commits[place].replaces -%}
+    {%- for place in range([begin + 1, 1] | max, commits | length) if commits[place].retypes -%}
         {%- set latest.types = latest.types or dbt_cdc._types_of(table.relation) -%}
         {%- set older = dbt_cdc.delta__types_at(table.relation, commits[place - 1].version) -%}
         {%- for name, type in older.items() if latest.types.get(name) != type -%}{%- do return(true) -%}{%- endfor -%}

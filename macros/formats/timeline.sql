@@ -33,7 +33,8 @@
         {%- do commits.append({'version': row['version'] | int | string, 'micros': micros[loop.index0],
                                'operation': row['operation'],
                                'appends': 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
-                               'replaces': 'REPLACE TABLE' in row['operation'] or row['operation'] == 'RESTORE'
+                               'retypes': 'REPLACE TABLE' in row['operation']
+                                           or row['operation'] in ['RESTORE', 'CHANGE COLUMN', 'CHANGE COLUMNS']
                                            or parameters.get('mode') == 'Overwrite'}) -%}
     {%- endfor -%}
     {%- for commit in commits if vacuum.horizon and commit.micros < vacuum.horizon -%}

@@ -121,9 +121,31 @@ def test_composite_keys_nulls_nested_types_and_odd_names_are_told_apart(changes:
         put(n="cast(null as int)", d="null"),
     )
     changes.ask(odd_cdc="'{schema}.odd', unique_key=['a b', 'n']")
+    if changes.format == "delta":
+        changes.create(
+            "bare", "`a b` string, n int, s struct<x: int, y: array<string>>", feed=False, properties=mapping
+        )
+        changes.write(
+            "bare",
+            "insert into {t} values ('k', 1, named_struct('x', 1, 'y', array('p', null))), ('k', null, null),"
+            " (null, 1, named_struct('x', null, 'y', null)), (null, null, null), ('gone', 1, null)",
+            "alter table {t} add columns (m map<string, int>)",
+            "insert overwrite {t} values ('k', 1, named_struct('x', 1, 'y', array('p', null)), null),"
+            " ('k', null, named_struct('x', null, 'y', null), null), (null, 1, null, map('a', 1)), (null, null, null, null),"
+            " ('new', null, null, map('a', null))",
+        )
+        changes.ask(bare_net="'{schema}.bare', unique_key=['a b', 'n'], begin=1")
     changes.project.configure(models={"consumer": {"+tblproperties": {"delta.columnMapping.mode": "name"}}})
     changes.project.dbt("run")
 
+    if changes.format == "delta":
+        empty = {"x": None, "y": None}
+        assert changes.answer("bare_net", "bare") == [
+            ("d", ("gone", 1, None, None), None),
+            ("i", None, ("new", None, None, {"a": None})),
+            ("u", ("k", None, None, None), ("k", None, empty, None)),
+            ("u", (None, 1, empty, None), (None, 1, None, {"a": 1})),
+        ]
     first, later = datetime.datetime(2024, 1, 1, 0, 0, 0, 1), datetime.datetime(2024, 1, 1, 0, 0, 0, 2)
     images = [
         ("k", 1, {"x": 1, "y": ["p", None]}, {"a": 1, "b": 2}, first, "1.10"),
@@ -175,6 +197,11 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
                 f"{table}_old": f"'{{schema}}.{table}', unique_key='id', end='{old}'",
             }
         )
+    widening = "'delta.enableTypeWidening' = 'true'" if changes.format == "delta" else ""
+    changes.create("widened", "id int, n int", properties=widening)
+    changes.write("widened", "insert into {t} values (1, 5)", "alter table {t} alter column n type bigint")
+    changes.write("widened", "update {t} set n = 5000000000")
+    changes.ask(widened_all="'{schema}.widened', unique_key='id'")
     # a struct that has gained fields, where old versions are read as they were
     old_rows = MERGE_ON_READ["iceberg"] if changes.format == "iceberg" else ""
     changes.create("nested", "id int, s struct<x: int, y: struct<a: int>>", feed=False, properties=old_rows)
@@ -221,6 +248,8 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
     grown = ("u", (1, second, None), (1, second, third))
     assert changes.answer("wide_all", "wide") == [inserted, updated, grown]
     assert changes.answer("wide_old", "wide") == [inserted, updated]
+    wide_number = 5_000_000_000
+    assert changes.answer("widened_all", "widened") == [("i", None, (1, 5)), ("u", (1, 5), (1, wide_number))]
     widened = [{"x": 1, "y": {"a": 2, "b": b}, "z": z} for b, z in ((None, None), (3, ["q"]))]
     assert changes.answer("nested_new", "nested") == [("u", (1, widened[0]), (1, widened[1]))]
     if changes.format == "delta":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.changes import Changes
+from tests.support.changes import MERGE_ON_READ, Changes
 from tests.support.project import Project
 
 WRITES = (
@@ -36,6 +36,8 @@ def test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps(change
         just_before=table + f"begin='{moments[1] - tick}', end='{moments[3] - tick}'",
         mixed=table + f"begin={versions[2]}, end='{moments[3]}'",
         earliest=table + f"begin='earliest', end='{versions[1]}'",
+        before_anything=table + "begin='earliest', end='earliest'",
+        up_to_nothing=table + "end='earliest', format='net'",
         to_latest=table + f"begin='{versions[2]}'",
         nothing_yet=table + f"begin='{versions[3]}'",
         same=table + f"begin='{versions[1]}', end='{versions[1]}'",
@@ -52,6 +54,8 @@ def test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps(change
         "just_before": [second, third],
         "mixed": [fourth],
         "earliest": [first, second],
+        "before_anything": [],
+        "up_to_nothing": [],
         "to_latest": [fourth],
         "nothing_yet": [],
         "same": [],
@@ -74,6 +78,7 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
         wholly_beyond=table + "begin='2998-01-01', end='2999-01-01'",
         unknown=table + "begin=123456789, end=123456790",
         backwards=table + f"begin='{versions[2]}', end='{versions[1]}'",
+        to_the_first=table + f"begin='{versions[2]}', end='earliest'",
         neither=table + "begin='last week'",
         format=table + "format='nett'",
         key="'{schema}.x', unique_key='idd'",
@@ -89,6 +94,14 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
     keeps_key = changes.format == "hudi"
     if not keeps_key:
         changes.ask(no_key="'{schema}.x', format='net'")
+        retype(changes, "retyped", "string", "int", "'x'", "7")
+        retype(changes, "recast", "boolean", "date", "true", "date'2024-01-02'")
+        changes.ask(
+            retyped_all="'{schema}.retyped', unique_key='id'",
+            retyped_new=f"'{{schema}}.retyped', unique_key='id', begin={changes.versions('retyped')[-2]}",
+            retyped_old=f"'{{schema}}.retyped', unique_key='id', end={first_version(changes, 'retyped')}",
+            recast_all="'{schema}.recast', unique_key='id'",
+        )
     messages = changes.project.error("run")
     told = {line.split(":")[0]: line for line in messages.replace("\n  ", " ").splitlines() if ": " in line}
 
@@ -106,6 +119,7 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
         assert "`begin` is no snapshot id of this table's history" in told["unknown"]
         assert "`end` is no snapshot id of this table's history" in told["unknown"]
     assert f"range ({versions[2]}, {versions[1]}] ends before it begins" in told["backwards"]
+    assert f"range ({versions[2]}, earliest] ends before it begins" in told["to_the_first"]
     assert "`begin` must be a version, a timestamp or 'earliest', got 'last week'" in told["neither"]
     assert "must be one of cdc, latest_state, net" in told["format"]
     assert "did you mean 'net'?" in told["format"]
@@ -118,7 +132,41 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
             f"dbt_cdc: model.consumer.{name} can't run: changes of {changes.project.schema}.twice: unique_key (v) names"
             f" several rows of version {version}, expected one row for each key; give the columns" in messages
         )
-    assert changes.project.tables() == {"x", "twice"}
+    if keeps_key:
+        assert changes.project.tables() == {"x", "twice"}
+        return
+    later = "the type that it has now; ask for a range that begins after the change of type"
+    retyped = (
+        f"changes of {changes.project.schema}.retyped: column `n` is of type string in a version of the range, got a"
+    )
+    assert f"{retyped} value of it that is no int, expected values that can be cast to {later}" in messages
+    recast = f"changes of {changes.project.schema}.recast: column `n` is of type boolean in a version of the range,"
+    assert f"{recast} expected one that can be cast to date, {later}" in messages
+    assert changes.answer("retyped_new", "retyped") == [("u", (1, 7), (1, None))]
+    # Iceberg's changelog knows the two columns apart
+    old = None if changes.format == "iceberg" else 5
+    assert changes.answer("retyped_old", "retyped") == [("i", None, (1, old))]
+    assert changes.project.tables() == {"x", "twice", "retyped", "recast", "retyped_new", "retyped_old"}
+
+
+def first_version(changes: Changes, table: str) -> str:
+    """The version of a table's first insert."""
+    return changes.versions(table)[1 if changes.format == "delta" else 0]
+
+
+def retype(changes: Changes, table: str, old: str, new: str, bad: str, value: str) -> None:
+    """A table whose column `n` is taken away and comes back as another type."""
+    mapping = "'delta.columnMapping.mode' = 'name'" if changes.format == "delta" else MERGE_ON_READ["iceberg"]
+    changes.create(table, f"id int, n {old}", properties=mapping)
+    changes.write(
+        table,
+        f"insert into {{t}} values (1, cast(5 as {old}))",
+        f"insert into {{t}} values (2, {bad})",
+        "alter table {t} drop column n",
+        f"alter table {{t}} add columns (n {new})",
+        f"update {{t}} set n = {value} where id = 1",
+        "update {t} set n = null where id = 1",
+    )
 
 
 def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(changes: Changes) -> None:

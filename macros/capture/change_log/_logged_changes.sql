@@ -7,13 +7,9 @@
     {%- set log, commits = table.log, table.timeline.commits -%}
     {%- if log.mode == 'key_op' -%}{%- do return(dbt_cdc._changes_at_versions(table, scope)) -%}{%- endif -%}
     {%- set upto = dbt_cdc._place_of_version(table, log.upto) -%}
-    {%- set tail = [upto, scope.begin] | max -%}
-    {%- if tail < scope.end %}
-    images as (
-        {{ dbt_cdc._images_by_commit(table.own, tail - table.timeline.offset, scope.end - table.timeline.offset) }}
-    ),
-
-    {{ dbt_cdc._paired_by_key(table).replace('row_changes as (', 'since_logged as (') }},
+    {%- if upto <= scope.begin -%}{%- do return(dbt_cdc._since_logged(table, scope.begin, scope.end)) -%}{%- endif -%}
+    {%- if upto < scope.end %}
+    {{ dbt_cdc._since_logged(table, upto, scope.end).replace('row_changes as (', 'since_logged as (') }},
     {%- endif %}
 
     logged as (
@@ -33,7 +29,7 @@
         where logged.ts > timestamp_micros({{ commits[scope.begin].micros if scope.begin >= 0 else -1 }})
     ),
 
-    {{ dbt_cdc._with_after_images(table, upto) if log.mode == 'data_before' }}
+    {{ dbt_cdc._with_after_images(table, scope, upto) if log.mode == 'data_before' }}
 
     row_changes as (
         select
@@ -46,7 +42,7 @@
         from {{ 'completed' if log.mode == 'data_before' else 'logged' }}
         {#- a change of nothing but columns that the table has no more is none #}
         where ts <= timestamp_micros({{ commits[scope.end].micros }}) and {{ dbt_cdc._differ(table) }}
-        {%- if tail < scope.end %}
+        {%- if upto < scope.end %}
         union all
         select position + 1000000000000000000, op, ts, version, before, after from since_logged
         {%- endif %}
@@ -54,35 +50,14 @@
 {%- endmacro -%}
 
 
-{%- macro _with_after_images(table, upto) -%}
-    {#- CTEs that end in `completed`: the log's rows with after-images, which the mode data_before does not keep. -#}
-    {%- set place = upto - table.timeline.offset -%}
-    {%- do dbt_cdc._require_images(table, place, "run the model, which brings the log up to the table") -%}
-    {%- set held = dbt_cdc._held_at(table, table.log.upto) -%}
-    {%- set conditions = ["logged.op != 'd'", 'logged.following is null'] -%}
-    {%- for column in dbt_cdc._quoted_list(table.key) -%}
-        {%- do conditions.append('logged.key.' ~ column ~ ' <=> held.image.' ~ column) -%}
-    {%- endfor -%}
-    held as (
-        select {{ held.image }} as image
-        from {{ held.source }}
+{%- macro _since_logged(table, begin, end) -%}
+    {#- CTEs that end in `row_changes`: what the log does not have yet, from the table. -#}
+    {%- set offset = table.timeline.offset -%}
+    images as (
+        {{ dbt_cdc._images_by_commit(table.own, begin - offset, end - offset) }}
     ),
 
-    completed as (
-        select
-            logged.position,
-            logged.op,
-            logged.ts,
-            logged.version,
-            logged.before,
-            case
-                when logged.op = 'd' then null
-                when logged.following is not null then {{ dbt_cdc._log_struct(table, 'logged.following.before') }}
-                else held.image
-            end as after
-        from logged
-        left join held on {{ conditions | join(' and ') }}
-    ),
+    {{ dbt_cdc._paired_by_key(table) }}
 {%- endmacro -%}
 
 

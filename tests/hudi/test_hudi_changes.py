@@ -100,7 +100,7 @@ def test_upserts_leave_hudis_query_whole_and_the_answer_as_it_is(changes: Change
 
 def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> None:
     changes.create("plain", "id int, v string", feed=False)
-    changes.write("plain", *HISTORY[:5])
+    changes.write("plain", *HISTORY)
     # changes what the catalog says, not the table
     changes.write("plain", "alter table {t} set tblproperties ('hoodie.table.cdc.enabled' = 'true')")
     versions = changes.versions("plain")
@@ -108,9 +108,32 @@ def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> No
         plain_all="'{schema}.plain'",
         plain_part=f"'{{schema}}.plain', begin={versions[0]}, end='{versions[4]}', format='net'",
     )
+    columns = "id int, k string, s struct<x: int, y: array<string>>, m map<string, int>"
+    changes.create("bare", columns, feed=False, properties="primaryKey = 'id,k', type = 'mor'")
+    changes.write(
+        "bare",
+        "insert into {t} values (1, 'x', named_struct('x', 1, 'y', array('p')), map('a', 1)), (1, null, null, null),"
+        " (2, 'x', named_struct('x', null, 'y', null), null), (2, 'y', null, null)",
+        "alter table {t} add columns (w int)",
+        "update {t} set w = 7, s = null where id = 2 and k = 'x'",
+        "update {t} set m = map('b', null) where k is null",
+        "delete from {t} where k = 'y'",
+        "insert into {t} values (3, 'x', null, map('a', null), 8)",
+    )
+    changes.ask(bare_some=f"'{{schema}}.bare', begin={changes.versions('bare')[0]}", bare_all="'{schema}.bare'")
     changes.project.dbt("run")
 
-    assert changes.answer("plain_all", "plain") == NET[:3]
+    assert changes.answer("plain_all", "plain") == NET
+    empty = {"x": None, "y": None}
+    told = [
+        ("d", (2, "y", None, None, None), None),
+        ("i", None, (3, "x", None, {"a": None}, 8)),
+        ("u", (1, None, None, None, None), (1, None, None, {"b": None}, None)),
+        ("u", (2, "x", empty, None, None), (2, "x", None, None, 7)),
+    ]
+    assert changes.answer("bare_some", "bare") == told
+    whole = [(1, "x", {"x": 1, "y": ["p"]}, {"a": 1}, None), *[after for _, _, after in told[1:]]]
+    assert sorted(changes.answer("bare_all", "bare"), key=str) == sorted([("i", None, row) for row in whole], key=str)
     assert {(row["version"], row["ts"]) for row in changes.rows("plain_all", "plain")} == {changes.commits("plain")[-1]}
     assert changes.answer("plain_part", "plain") == [
         ("d", (2, "b"), None),

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.property.history_oracle import Change, State, cdc, compared, latest_state, net
-from tests.support.changes import LOG_HOOKS, MERGE_ON_READ, Changes
+from tests.support.changes import COMPACT, LOG_HOOKS, MERGE_ON_READ, Changes
 from tests.support.project import Project
 
 HISTORIES = int(os.environ.get("DBT_CDC_HISTORIES", "120"))
@@ -26,7 +26,7 @@ COLUMNS = "number int, part string, v string, s struct<x: int, y: array<string>>
 LOGS = ("key_op", "data_before", "data_before_after")
 
 #: What each commit does: `drawn` changes by MERGE or INSERT OVERWRITE, or the same to all histories.
-COMMITS = ("insert", "merge", "overwrite", "delete", "merge", "update", "add column", "merge")
+COMMITS = ("insert", "merge", "overwrite", "delete", "merge", "update", "compact", "add column", "merge")
 #: Commits after which the logs are brought up to their tables.
 RUNS = (-1, 3, 6)
 BEGIN, END = 1, 5
@@ -99,7 +99,7 @@ def states_of(number: int, history: list[dict[Any, Any]]) -> Iterator[State]:
         yield state
 
 
-def statement(commit: int) -> str:
+def statement(commit: int, table_format: str) -> str:
     """The SQL of a commit; drawn rows come from `given`, which holds every state."""
     kind = COMMITS[commit]
     names = "number, part, v, s, m" + (", w" if commit > COMMITS.index("add column") else "")
@@ -108,6 +108,8 @@ def statement(commit: int) -> str:
         return "delete from {t} where part = 'b' and number % 3 = 0"
     if kind == "update":
         return "update {t} set v = 'z' where part is null and number % 2 = 0"
+    if kind == "compact":
+        return COMPACT[table_format]
     if kind == "add column":
         return "alter table {t} add column w int"
     if kind == "insert":
@@ -151,7 +153,7 @@ def test_every_way_to_tell_the_changes_of_a_table_gives_the_same_rows(project: P
     versions: dict[str, list[str]] = {table: [] for table in told}
     for commit in range(-1, len(COMMITS)):
         for table in told if commit >= 0 else ():
-            changes.write(table, statement(commit))
+            changes.write(table, statement(commit, changes.format))
             versions[table].append(changes.versions(table)[-1])
         if commit in RUNS:
             project.dbt("run", "--select", *LOGS)

@@ -3,12 +3,15 @@
     {#- Columns that the batch has in another type than the table: name -> the table's type. A value that would not come
         back the same is a fault, so that an event reads the same in every batch. -#}
     {%- set own, casts = dbt_cdc._types_by_name(known), {} -%}
-    {%- for name, type in plan.types.items() if not dbt_cdc._apply_is_cast(type, own.get(name, type)) -%}
-        {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own[name] ~ ", the batch " ~ type
-                                  ~ ": cast it in the model, or run with --full-refresh") -%}
-    {%- endfor -%}
-    {%- for name, type in plan.types.items() if own.get(name, type) != type and '<' not in own[name] ~ type -%}
-        {%- do casts.update({name: own[name]}) -%}
+    {%- for name in plan.key + (plan.payload | map(attribute='source') | select | list) -%}
+        {%- set name = name | lower -%}
+        {%- set type, own_type = plan.types[name], own.get(name, plan.types[name]) -%}
+        {%- if not dbt_cdc._apply_is_cast(type, own_type) -%}
+            {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own_type ~ ", the batch " ~ type
+                                      ~ ": cast it in the model, or run with --full-refresh") -%}
+        {%- elif type != own_type and '<' not in own_type ~ type -%}
+            {%- do casts.update({name: own_type}) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- do return(casts) -%}
 {%- endmacro -%}

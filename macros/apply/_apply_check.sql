@@ -116,7 +116,8 @@ from moments
     {%- set row = run_query(query)[0] -%}
     {%- do plan.update(events=row[0] | int, fresh=row[1] | int, fresh_truncates=row[2] | int) -%}
     {%- if row[3] and plan.conflict == 'error' -%}
+        {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
         {%- do plan.faults.append(row[3] ~ " key(s) have different events with the same sequence, for example " ~ row[4]
-            ~ ": make sequence_by tell them apart, or set 'on_conflict: resolve'") -%}
+            ~ ": make " ~ told_apart ~ " tell them apart, or set 'on_conflict: resolve'") -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -41,7 +41,9 @@
         {%- do faults.append("the config 'file_format' must be one of delta, iceberg, got "
                              ~ (config.get('file_format') | tojson)) -%}
     {%- endif -%}
-    {%- if given.get('stored_as_scd_type') == 'bitemporal' and not given.get('system_sequence_by') -%}
+    {%- if given.get('stored_as_scd_type') == 'bitemporal' and given.get('source_kind') == 'snapshot' -%}
+        {%- do faults.append("'stored_as_scd_type: bitemporal' needs 'source_kind: feed': an image does not say when a row became known") -%}
+    {%- elif given.get('stored_as_scd_type') == 'bitemporal' and not given.get('system_sequence_by') -%}
         {%- do faults.append("option 'system_sequence_by' is required under 'stored_as_scd_type: bitemporal': what says when"
                              ~ " an event became known") -%}
     {%- endif -%}
@@ -74,16 +76,16 @@
         {%- do types.update({option: ['bitemporal']}) -%}
     {%- endfor -%}
     {%- do types.update({'apply_as_truncates': [1], 'tombstone_retention': [1, 2]}) -%}
-    {%- set feed_only = ['apply_as_deletes', 'apply_as_truncates', 'columns_to_update', 'ignore_null_updates', 'system_sequence_by',
+    {%- set feed_only = ['apply_as_deletes', 'apply_as_truncates', 'columns_to_update', 'ignore_null_updates',
                          'ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
-    {%- set type = given.get('stored_as_scd_type', 1) -%}
+    {%- set type = given.get('stored_as_scd_type') or 1 -%}
     {%- for option in given if given[option] is not none -%}
-        {%- if option in types and type not in types[option] -%}
+        {%- if option in types and type in [1, 2, 'bitemporal'] and type not in types[option] -%}
             {%- do faults.append("option '" ~ option ~ "' has a meaning under 'stored_as_scd_type: " ~ types[option] | join(' or ')
                                  ~ "' only; this model keeps type " ~ type) -%}
-        {%- elif option in feed_only and given.get('source_kind', 'feed') == 'snapshot' -%}
+        {%- elif option in feed_only and given.get('source_kind') == 'snapshot' -%}
             {%- do faults.append("option '" ~ option ~ "' has a meaning under 'source_kind: feed' only; a snapshot gives full images") -%}
-        {%- elif option == 'snapshot_version' and given.get('source_kind', 'feed') == 'feed' -%}
+        {%- elif option == 'snapshot_version' and (given.get('source_kind') or 'feed') == 'feed' -%}
             {%- do faults.append("option 'snapshot_version' has a meaning under 'source_kind: snapshot' only; this model reads a feed") -%}
         {%- endif -%}
     {%- endfor -%}

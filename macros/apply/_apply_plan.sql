@@ -33,20 +33,35 @@
         {%- do plan.moments.update(system=dbt_cdc._apply_moment(options, 'system_sequence_by', names, faults)) -%}
     {%- endif -%}
     {%- do plan.update(reserved=dbt_cdc._apply_interval_columns(plan) | map('lower') | list) -%}
+    {%- do faults.extend(dbt_cdc._apply_name_faults(plan)) -%}
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
     {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
-    {%- do plan.update(casts=dbt_cdc._apply_casts(plan, known),
-                       column_names=dbt_cdc._apply_target_columns(plan)) -%}
-    {%- for moment in plan.moments.values() -%}{%- do plan.column_names.extend(moment.parts) -%}{%- endfor -%}
+    {%- do plan.update(casts=dbt_cdc._apply_casts(plan, known)) -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
         {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
+        {%- do plan.update(column_names=dbt_cdc._apply_target_columns(plan)
+                                        + (plan.moments.values() | map(attribute='parts') | sum(start=[]))) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
         {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.ledger)) -%}
         {%- do faults.extend(dbt_cdc._apply_contract(plan)) -%}
     {%- endif -%}
     {%- do return(plan) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_name_faults(plan) -%}
+    {#- A key and the ends of intervals are columns of one table. -#}
+    {%- set faults, taken = [], [] -%}
+    {%- for name in plan.key + dbt_cdc._apply_interval_columns(plan) -%}
+        {%- if name | lower in taken -%}
+            {%- do faults.append("two columns of the table would be called '" ~ name ~ "': the key, start_at_column, end_at_column"
+                                 ~ " and their like need names of their own") -%}
+        {%- endif -%}
+        {%- do taken.append(name | lower) -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 

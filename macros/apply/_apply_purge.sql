@@ -1,8 +1,13 @@
 {#- What the ledger may forget: tombstones after their retention, and under SCD 1 what can no longer matter. -#}
 {%- macro _apply_purge(ledger, kept, retention) -%}
-    {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. Nothing is
-        forgotten, and false returned, while {{ this }} does not show a batch yet: its rows say which keys it touched. -#}
-    {%- if dbt_cdc._apply_batches(ledger).pending -%}{%- do return(false) -%}{%- endif -%}
+    {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. What holds it
+        back is returned: in a bitemporal table a delete stays what was known, and rows of a batch that {{ this }} does not
+        show yet say which keys it touched. -#}
+    {%- if kept['dbt_cdc.stored_as_scd_type'] == 'bitemporal' -%}{%- do return('a bitemporal table forgets nothing') -%}{%- endif -%}
+    {%- if dbt_cdc._apply_batches(ledger).pending -%}
+        {%- do return('a run that was killed or is still at work has recorded events that the table does not show yet: run the'
+                      ~ ' model first') -%}
+    {%- endif -%}
     {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
     {%- set identity = dbt_cdc._quoted_list(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash']) -%}
     {%- set forgotten = dbt_cdc._apply_forgotten_scd1 if kept['dbt_cdc.stored_as_scd_type'] == '1' else dbt_cdc._apply_forgotten_scd2 -%}
@@ -15,7 +20,7 @@ on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc
 when matched then delete
     {%- endset -%}
     {%- do dbt_cdc._apply_run(query) -%}
-    {%- do return(true) -%}
+    {%- do return(none) -%}
 {%- endmacro -%}
 
 

@@ -38,7 +38,6 @@
     {%- do plan.update(known=state.ledger is not none, replace=state.replace, truncated=false, begun='0') -%}
     {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.batch, plan.options.tombstone_retention) -%}
-    {#- in a bitemporal table a delete stays what was known -#}
     {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due and not plan.moments.system, truncated=kept.truncated) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
@@ -65,7 +64,7 @@
         {%- do dbt_cdc._apply_delete_guard(plan) -%}
     {%- endif -%}
     {%- if plan.known and plan.purge_due and plan.rows and not plan.faults
-           and dbt_cdc._apply_purge(plan.ledger, state.ledger, plan.options.tombstone_retention) -%}
+           and not dbt_cdc._apply_purge(plan.ledger, state.ledger, plan.options.tombstone_retention) -%}
         {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
         {%- do dbt_cdc._apply_run(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
         {%- do dbt_cdc._apply_collect(plan) -%}

@@ -25,15 +25,12 @@
     {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}
     {%- if ledger is none -%}
         {%- do log('dbt_cdc: ' ~ node.name ~ ' has not been built yet', info=true) -%}
-    {%- elif options.stored_as_scd_type == 'bitemporal' -%}
-        {%- do log('dbt_cdc: ' ~ node.name ~ ': a bitemporal table forgets nothing', info=true) -%}
     {%- else -%}
         {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
         {%- set before = run_query(count)[0][0] -%}
-        {%- set purged = dbt_cdc._apply_purge(ledger, dbt_cdc._own_properties(ledger), retention) -%}
-        {%- set done = (before - run_query(count)[0][0]) ~ ' tombstone(s) older than ' ~ retention ~ ' purged' if purged else
-                       'nothing purged, a run that was killed or is still at work has recorded events that the table does not'
-                       ~ ' show yet: run the model first' -%}
+        {%- set held_back = dbt_cdc._apply_purge(ledger, dbt_cdc._own_properties(ledger), retention) -%}
+        {%- set done = 'nothing purged, ' ~ held_back if held_back else
+                       (before - run_query(count)[0][0]) ~ ' tombstone(s) older than ' ~ retention ~ ' purged' -%}
         {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ done, info=true) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -66,13 +66,40 @@ REFUSED = {
         model(FIRST, batch("(1, 'z', 'U', null), (3, 'd', 'U', 9)"), BITEMPORAL, {**BITEMPORAL, "sequence_by": "1"}),
         ['1 row(s) have NULL in system_sequence_by seq, for example {"id":1,"sequence":1,"system":null}'],
     ),
+    "null_part": (
+        model(FIRST, batch("(1, 'z', 'U', 9), (1, null, 'U', 9)"), SCD2, unique_key=["id", "v"]),
+        ['1 row(s) have NULL in the key id, v (only a truncate may), for example {"id":1,"v":null,"sequence":9}'],
+    ),
+    "null_in_a_list": (
+        model(FIRST, batch("(1, 'z', null, 9), (7, 'x', 'U', 9)"), {**GOOD, "sequence_by": ["seq", "op"]}),
+        ["1 row(s) have NULL in sequence_by seq, op"],
+    ),
     "conflict_in_one_moment": (
         model(FIRST, batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), BITEMPORAL),
-        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":9,"system":9}'],
+        [
+            '1 key(s) have different events with the same sequence, for example {"id":1,"sequence":9,"system":9}: make'
+            " sequence_by or system_sequence_by tell them apart"
+        ],
+    ),
+    "too_many_known_deletes": (
+        model(FIRST, batch("(1, null, 'D', 9), (2, null, 'D', 9)"), {**BITEMPORAL, "max_delete_fraction": 0.5}),
+        ["would close 2 of 3 live rows, more than max_delete_fraction 0.5 allows"],
     ),
     "system_drift": (
-        model(FIRST, FIRST, BITEMPORAL, {**BITEMPORAL, "system_sequence_by": "bigint(seq)"}),
-        ["system_type can't change", "created with int, this run has bigint"],
+        model(
+            FIRST,
+            FIRST,
+            BITEMPORAL,
+            {**BITEMPORAL, "system_sequence_by": "bigint(seq)", "system_end_at_column": "until"},
+        ),
+        [
+            "system_type can't change on an existing table: it was created with int, this run has bigint",
+            "system_end_at_column can't change on an existing table: it was created with __SYSTEM_END_AT, this run has until",
+        ],
+    ),
+    "becomes_bitemporal": (
+        model(FIRST, batch("(1, 'z', 'U', 9)"), SCD2, BITEMPORAL),
+        ["stored_as_scd_type can't change on an existing table: it was created with 2, this run has bitemporal"],
     ),
     "lossy_types": (
         model(FIRST, batch("('1', 'z', 'U', 9), ('one', 'x', 'U', 9)"), GOOD),
@@ -285,6 +312,9 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             "models/scd2.sql": model(FIRST, FIRST, scd2),
             "models/two_times.sql": model(FIRST, FIRST, {**SCD2, "stored_as_scd_type": "bitemporal"}),
             "models/known_images.sql": model(FIRST, FIRST, {**BITEMPORAL, **SNAPSHOT, "tombstone_retention": "1 day"}),
+            "models/alike.sql": model(
+                FIRST, FIRST, {**BITEMPORAL, "start_at_column": "Id", "system_end_at_column": "ID"}
+            ),
             "models/known2.sql": model(FIRST, FIRST, {**BITEMPORAL, "stored_as_scd_type": 2}),
         }
     )
@@ -301,7 +331,9 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
         "option 'snapshot_version' has a meaning under 'source_kind: snapshot' only",
         "option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only",
         "option 'system_sequence_by' is required under 'stored_as_scd_type: bitemporal'",
-        "option 'system_sequence_by' has a meaning under 'source_kind: feed' only",
+        "'stored_as_scd_type: bitemporal' needs 'source_kind: feed'",
+        "two columns of the table would be called 'Id'",
+        "two columns of the table would be called 'ID'",
         "option 'tombstone_retention' has a meaning under 'stored_as_scd_type: 1 or 2' only; this model keeps type bitemporal",
         "option 'system_sequence_by' has a meaning under 'stored_as_scd_type: bitemporal' only; this model keeps type 2",
     ]:

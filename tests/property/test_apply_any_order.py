@@ -149,6 +149,8 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
         project.dbt("run", "--vars", f"{{runs: '{run}'}}")
     check(project, sets, {name: MODELS[name] for name in names & set(MODELS)})
     check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
+    for name in names & {"scd2", "scd2_tracked"}:
+        check_versions(project, name)
     project.dbt("run", "--vars", "{runs: '0, 1, 2'}")  # all batches again, in one
     check(project, sets, {name: MODELS[name] for name in names & set(MODELS)})
     check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
@@ -177,3 +179,22 @@ def check(project: Project, sets: list[list[Event]], models: dict[str, tuple[dic
             smallest = min(wrong, key=lambda number: len(sets[number]), default=None)
             assert smallest is None, f"{name}, {order}, set {smallest}: {sets[smallest]}"
             assert len(got) == len(expected)
+
+
+def check_versions(project: Project, name: str) -> None:
+    """What must hold of the tables by themselves: type 1 is what is live; no overlap; neighbours differ in what is tracked."""
+    tracked = "struct(a)" if name == "scd2_tracked" else "struct(a, b, c)"
+    versions = f"""
+        select *, {tracked} as tracked, lead(__START_AT) over in_order as next, lead({tracked}) over in_order as next_tracked
+        from {{schema}}.{name}
+        window in_order as (partition by ord, number, part order by __START_AT)
+    """
+    overlap = (
+        "coalesce(__START_AT >= __END_AT, false) or coalesce(next < __END_AT, next is not null and __END_AT is null)"
+    )
+    alike = "next = __END_AT and tracked = next_tracked"
+    faults = f"select count(*), count_if({overlap}), count_if({alike}) from ({versions})"
+    assert project.rows(faults)[0][0] > 0 and project.rows(faults)[0][1:] == (0, 0)
+    live = f"select ord, number, part, a, b, c from {{schema}}.{name} where __END_AT is null"
+    for one, other in ((live, "select * from {schema}.scd1"), ("select * from {schema}.scd1", live)):
+        assert project.rows(f"{one} except {other}") == []

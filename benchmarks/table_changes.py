@@ -4,7 +4,7 @@
 
 Prints one line per query: CPU seconds of the Spark process (all threads) and the ratio to the format's own query,
 the least of `--repeat` runs; then, by logging mode and without a log, the CPU of a merge and of a plain scan of the
-table (the least of several, in changing order) and bytes on disk.
+table (the least of several, in changing order) and bytes on disk. Hudi has no such logs, and an environment of its own.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from benchmarks.measure import cpu_seconds
 from pyspark.sql import SparkSession
 
-from tests.support.changes import LOG_HOOKS
+from tests.support.changes import FEED_ON, LOG_HOOKS, Changes
 from tests.support.project import Project
-from tests.support.spark import profile_target, start_session, target_settings
+from tests.support.spark import HUDI, profile_target, start_session, target_settings
 
 MODES = ("key_op", "data_before", "data_before_after")
 
@@ -35,8 +35,9 @@ def cost(spark: SparkSession, query: str, repeat: int) -> float:
 
 def build(project: Project, table: str, rows: int, commits: int) -> None:
     """A table of `rows` rows and then `commits` merges: each updates 5 %, deletes 1 % and inserts 1 %."""
-    properties = "tblproperties (delta.enableChangeDataFeed = true)" if project.file_format == "delta" else ""
     columns = "(id bigint, a string, b double, c timestamp)"
+    key = ", primaryKey = 'id'" if project.file_format == "hudi" else ""
+    properties = f"tblproperties ({FEED_ON[project.file_format]}{key})"
     project.sql(f"create table {{schema}}.{table} {columns} using {project.file_format} {properties}")
     image = "md5(cast(id * 31 + {0} as string)) as a, id / 7.0D + {0} as b, timestamp_seconds({0}) as c"
     project.sql(f"insert into {{schema}}.{table} select id, {image.format(0)} from range({rows})")
@@ -49,7 +50,7 @@ def build(project: Project, table: str, rows: int, commits: int) -> None:
         )
         project.sql(
             f"merge into {{schema}}.{table} t using ({changed}) s on t.id = s.id when matched and s.gone then delete"
-            " when matched then update set a = s.a, b = s.b, c = s.c"
+            " when matched and not s.gone then update set a = s.a, b = s.b, c = s.c"
             " when not matched then insert (id, a, b, c) values (s.id, s.a, s.b, s.c)"
         )
 
@@ -59,13 +60,20 @@ def own_query(project: Project, table: str) -> str:
     name = f"{project.schema}.{table}"
     if project.file_format == "delta":
         return f"select * from table_changes('{name}', 2)"
-    first = project.rows(f"select snapshot_id from {name}.snapshots order by committed_at limit 1")[0][0]
+    first = first_version(project, table)
+    if project.file_format == "hudi":
+        return f"select * from hudi_table_changes('{name}', 'cdc', '{first}')"
     project.spark.sql(
         f"call spark_catalog.system.create_changelog_view(table => '{name}',"
         f" options => map('start-snapshot-id', '{first}'), changelog_view => 'own_changes',"
         " identifier_columns => array('id'), compute_updates => true)"
     )
     return "select * from own_changes"
+
+
+def first_version(project: Project, table: str) -> str:
+    """The commit of the first load."""
+    return "1" if project.file_format == "delta" else Changes(project).versions(table)[0]
 
 
 def paired_by_hand(project: Project, table: str) -> str:
@@ -94,11 +102,7 @@ def compiled(project: Project, **calls: str) -> dict[str, str]:
 
 def compare_queries(project: Project, rows: int, commits: int, repeat: int) -> None:
     build(project, "fed", rows, commits)
-    first = "1"
-    if project.file_format == "iceberg":
-        snapshots = "select cast(snapshot_id as string) from {schema}.fed.snapshots order by committed_at limit 1"
-        first = project.rows(snapshots)[0][0]
-    call = f"'{project.schema}.fed', unique_key='id', begin='{first}'"
+    call = f"'{project.schema}.fed', unique_key='id', begin='{first_version(project, 'fed')}'"
     forms = {form: f"{call}, format='{form}'" for form in ("cdc", "net", "latest_state")}
     base = report(project, {"own query": own_query(project, "fed")}, repeat)
     report(project, compiled(project, **forms), repeat, base)
@@ -162,7 +166,7 @@ def bytes_of(folder: Path) -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table-format", default="delta", choices=["delta", "iceberg"])
+    parser.add_argument("--table-format", default="delta", choices=["delta", "iceberg", "hudi"])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--commits", type=int, default=10)
     parser.add_argument("--repeat", type=int, default=3)
@@ -171,13 +175,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = target_settings(given.table_format, folder / "warehouse")
+        settings.update(HUDI if given.table_format == "hudi" else {})
         spark = start_session(settings)
         spark.sql("create schema if not exists bench")
         output = {**profile_target(given.table_format), "server_side_parameters": settings}
         project = Project(folder / "project", spark, "bench", {"file_format": given.table_format, "output": output})
         if "queries" in given.parts:
             compare_queries(project, given.rows, given.commits, given.repeat)
-        if "logs" in given.parts:
+        if "logs" in given.parts and given.table_format != "hudi":
             compare_logs(project, folder / "warehouse", given.rows, given.repeat)
         spark.stop()
 

@@ -19,22 +19,10 @@
 
 {%- macro _apply_is_cast(type, own) -%}
     {#- Whether values of one type are ever those of the other: a number is no date, whatever Spark would make of it. -#}
-    {%- set family, own_family = dbt_cdc._apply_family(type), dbt_cdc._apply_family(own) -%}
-    {%- do return(dbt_cdc._apply_nesting(type) == dbt_cdc._apply_nesting(own)
-                  and (family == own_family or 'text' in (family, own_family))) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_family(type) -%}
-    {%- set name = type.split('(')[0] -%}
-    {%- set families = {
-        'text': ['string', 'varchar', 'char'],
-        'number': ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'float', 'double', 'boolean'],
-        'time': ['date', 'timestamp', 'timestamp_ntz'],
-        'nested': ['array', 'struct', 'map'],
-    } -%}
-    {%- for family, names in families.items() if name.split('<')[0] in names -%}{%- do return(family) -%}{%- endfor -%}
-    {%- do return(name) -%}
+    {%- if dbt_cdc._apply_nesting(type) != dbt_cdc._apply_nesting(own) -%}{%- do return(false) -%}{%- endif -%}
+    {%- set families = [dbt_cdc._family_of_type(type.split('(')[0]), dbt_cdc._family_of_type(own.split('(')[0])] | sort -%}
+    {%- do return('<' in type or 'text' in families or families[0] == families[1]
+                  or families in [['boolean', 'number'], ['date', 'moment']]) -%}
 {%- endmacro -%}
 
 

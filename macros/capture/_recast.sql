@@ -7,52 +7,37 @@
     {%- if not dbt_cdc._is_castable(old, new) -%}
         {%- do dbt_cdc._raise_faults([was ~ "expected one that can be cast to " ~ new ~ "," ~ remedy]) -%}
     {%- endif -%}
-    {%- if '<' in old or new == 'string' -%}{%- do return('cast(' ~ value ~ ' as ' ~ new ~ ')') -%}{%- endif -%}
+    {%- if '<' in old -%}{%- do return('cast(' ~ value ~ ' as ' ~ new ~ ')') -%}{%- endif -%}
     {%- set tried = 'try_cast(' ~ value ~ ' as ' ~ new ~ ')' -%}
+    {%- set is_text = dbt_cdc._family_of_type(old.split('(')[0]) == 'text' -%}
+    {%- set kept = tried ~ ' is not null' if is_text else 'cast(' ~ tried ~ ' as ' ~ old ~ ') <=> ' ~ value -%}
     {%- set node = model.unique_id if model is defined else 'this operation' -%}
     {%- set fault = "dbt_cdc: " ~ node ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new
                     ~ ", expected values that can be cast to" ~ remedy -%}
-    {%- do return('if(' ~ value ~ ' is not null and ' ~ tried ~ ' is null, raise_error(' ~ dbt_cdc._literal(fault) ~ '), '
-                  ~ tried ~ ')') -%}
+    {%- do return('if(' ~ value ~ ' is null or ' ~ kept ~ ', ' ~ tried ~ ', raise_error(' ~ dbt_cdc._literal(fault) ~ '))') -%}
 {%- endmacro -%}
 
 
 {%- macro _is_castable(old, new) -%}
     {#- Does Spark cast one type to the other, value by value? What is nested only where no value can fail. -#}
-    {%- if dbt_cdc._shape_of_type(old) != dbt_cdc._shape_of_type(new) -%}{%- do return(false) -%}{%- endif -%}
-    {%- set others = dbt_cdc._leaves_of_type(new) -%}
-    {%- for leaf in dbt_cdc._leaves_of_type(old) -%}
-        {%- set families = [dbt_cdc._family_of_type(leaf), dbt_cdc._family_of_type(others[loop.index0])] -%}
-        {%- set safe = leaf == others[loop.index0] or families[1] == 'text' or families == ['number', 'number'] -%}
-        {%- set tried = 'text' in families or 'other' in families or families[0] == families[1]
-                        or 'boolean' in families and 'number' in families or families | sort == ['date', 'moment'] -%}
-        {%- if not safe and ('<' in old or not tried) -%}{%- do return(false) -%}{%- endif -%}
+    {%- if '<' in old ~ new -%}{%- do return(dbt_cdc._widens_inside(old, new)) -%}{%- endif -%}
+    {%- set families = [dbt_cdc._family_of_type(old.split('(')[0]), dbt_cdc._family_of_type(new.split('(')[0])] -%}
+    {%- do return('text' in families or 'other' in families or families[0] == families[1]
+                  or families | sort in [['boolean', 'number'], ['date', 'moment']]) -%}
+{%- endmacro -%}
+
+
+{%- macro _widens_inside(old, new) -%}
+    {#- Are nested types alike but for numbers that have become wider? -#}
+    {%- set number, widths = '\\b(tinyint|smallint|int|bigint|float|double)\\b', ['tinyint', 'smallint', 'int', 'bigint'] -%}
+    {%- if modules.re.sub(number, 'number', old) != modules.re.sub(number, 'number', new) -%}{%- do return(false) -%}{%- endif -%}
+    {%- set wide = modules.re.findall(number, new) -%}
+    {%- for narrow in modules.re.findall(number, old) if narrow != wide[loop.index0] -%}
+        {%- set both = [narrow, wide[loop.index0]] -%}
+        {%- if both != ['float', 'double'] and not (narrow in widths and both[1] in widths
+                                                    and widths.index(narrow) < widths.index(both[1])) -%}
+            {%- do return(false) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- do return(true) -%}
-{%- endmacro -%}
-
-
-{%- macro _shape_of_type(type) -%}
-    {#- How a type is nested: Spark casts between types of one shape only. -#}
-    {%- do return(modules.re.sub('[^<>,]', '', modules.re.sub('[(].*?[)]', '', type))) -%}
-{%- endmacro -%}
-
-
-{%- macro _leaves_of_type(type) -%}
-    {#- The types that a nested type is made of, without names of fields and digits of decimals. -#}
-    {%- set leaves = [] -%}
-    {%- for leaf in modules.re.sub('[(].*?[)]', '', type).replace('>', '').replace('<', ',').split(',') -%}
-        {%- do leaves.append(leaf.split(':')[-1].strip()) -%}
-    {%- endfor -%}
-    {%- do return(leaves) -%}
-{%- endmacro -%}
-
-
-{%- macro _family_of_type(type) -%}
-    {%- set families = {
-        'string': 'text', 'char': 'text', 'varchar': 'text', 'boolean': 'boolean', 'date': 'date', 'binary': 'binary',
-        'timestamp': 'moment', 'timestamp_ntz': 'moment',
-    } -%}
-    {%- set numbers = ['tinyint', 'smallint', 'int', 'bigint', 'float', 'double', 'decimal'] -%}
-    {%- do return('number' if type in numbers else families.get(type, 'other')) -%}
 {%- endmacro -%}

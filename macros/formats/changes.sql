@@ -28,11 +28,18 @@
 
 {%- macro _delta_other_columns(table, begin) -%}
     {#- Has the table been replaced, overwritten or altered since, and had it columns or types then that it does not have now? -#}
-    {%- set commits, latest = table.timeline.commits, namespace(types=none) -%}
+    {%- set commits, state = table.timeline.commits, namespace(types=none, widened=false) -%}
     {%- for place in range([begin + 1, 1] | max, commits | length) if commits[place].retypes -%}
-        {%- set latest.types = latest.types or dbt_cdc._types_of(table.relation) -%}
-        {%- set older = dbt_cdc.delta__types_at(table.relation, commits[place - 1].version) -%}
-        {%- for name, type in older.items() if latest.types.get(name) != type -%}{%- do return(true) -%}{%- endfor -%}
+        {#- a column that is changed only ever gets wider, or another comment: the first such commit tells of all -#}
+        {%- set widens = 'CHANGE COLUMN' in commits[place].operation -%}
+        {%- if not (widens and state.widened) -%}
+            {%- set state.types = state.types or dbt_cdc._types_of(table.relation) -%}
+            {%- set older = dbt_cdc.delta__types_at(table.relation, commits[place - 1].version) -%}
+            {%- for name, type in older.items() if (name in state.types if widens else true) and state.types.get(name) != type -%}
+                {%- do return(true) -%}
+            {%- endfor -%}
+        {%- endif -%}
+        {%- set state.widened = state.widened or widens -%}
     {%- endfor -%}
     {%- do return(false) -%}
 {%- endmacro -%}

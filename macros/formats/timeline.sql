@@ -77,8 +77,8 @@
 
 {%- macro _delta_metadata_operations() -%}
     {#- Commits that leave rows and files as they are. -#}
-    {%- do return(['ADD COLUMNS', 'CHANGE COLUMN', 'RENAME COLUMN', 'DROP COLUMNS', 'SET TBLPROPERTIES', 'UNSET TBLPROPERTIES',
-                   'ADD CONSTRAINT', 'DROP CONSTRAINT', 'CLUSTER BY', 'UPGRADE PROTOCOL', 'COMPUTE STATS', 'VACUUM START',
+    {%- do return(['ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'RENAME COLUMN', 'DROP COLUMNS', 'SET TBLPROPERTIES',
+                   'UNSET TBLPROPERTIES', 'ADD CONSTRAINT', 'DROP CONSTRAINT', 'CLUSTER BY', 'UPGRADE PROTOCOL', 'COMPUTE STATS', 'VACUUM START',
                    'VACUUM END']) -%}
 {%- endmacro -%}
 

@@ -11,9 +11,10 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import to_spark
+from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, cast_faults, kept_rows, key_text, rejected, stage
 from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
-from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables, is_conflict, raise_other_run, unless_beaten
+from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables
 from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc._submission import Outcome
 
@@ -162,7 +163,9 @@ class Load:
             raise_other_run(settings)
         self._log_stage(f"writes {settings.base}")
         with unless_beaten(settings):
-            self.tables.create(settings.base, rows, properties, settings.partition_by, replace=there)
+            if there and not settings.full_refresh:
+                self.tables.drop_leftover()
+            self.tables.create(settings.base, rows, properties, settings.partition_by, replace=settings.full_refresh)
         if not careful:
             rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
             try:
@@ -319,7 +322,7 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
         except Exception as error_raised:
             after = self.tables.marker()
             if after is None or after.load != marker.load or is_conflict(error_raised, settings):
-                raise_other_run(settings)
+                raise_other_run(settings, error_raised)
             raise error_raised
         finally:
             self.spark.catalog.dropTempView(view)

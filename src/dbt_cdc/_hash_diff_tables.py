@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
 from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc._writer import Target, write
@@ -35,11 +34,6 @@ _REMEMBERED = ("iceberg",)
 #: Formats whose `create or replace` takes the place of what was made meanwhile. Delta's does not, and its mere `create`
 #: refuses a folder that a killed run has left.
 _REPLACED_BLINDLY = ("iceberg",)
-#: What a format says when it refuses a write because of another one.
-_CONFLICTS = {
-    "delta": r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED",
-    "iceberg": r"[Ff]ound conflicting|CommitFailed|Cannot commit|ALREADY_EXISTS|AlreadyExistsException",
-}
 #: How often a write that gives the same whenever it is done is repeated where another run's came in between.
 ATTEMPTS = 3
 
@@ -160,17 +154,24 @@ class Tables:
     def confirm(self, load: str) -> None:
         """Turn the marker of a first load from pending to done; fails if another run has taken the table over."""
         base = self.settings.base
-        self.spark.sql(
-            f"update {base} set {LOAD} = {literal(load)} where keyhash = '' and {LOAD} = {literal(PENDING + load)}"
-        )
+        with unless_beaten(self.settings):
+            self.spark.sql(
+                f"update {base} set {LOAD} = {literal(load)} where keyhash = '' and {LOAD} = {literal(PENDING + load)}"
+            )
         marker = self.marker()
         if marker is None or marker.load != load:
             raise_other_run(self.settings)
 
     def discard(self, load: str) -> None:
         """Drop the base table of a first load, unless it is another run's by now."""
+        self._look_again(self.settings.base)
         if self.properties(self.settings.base).get(FIRST_LOAD) == load:
             self.spark.sql(f"drop table {self.settings.base}")
+
+    def drop_leftover(self) -> None:
+        """Drop the table of a first load that never ended, where `create or replace` would not heed another run's."""
+        if self.settings.format in _REPLACED_BLINDLY:
+            self.spark.sql(f"drop table if exists {self.settings.base}")
 
     def add_sensitive(self, rows: Any, layout: Layout) -> None:
         """Add rows (keyhash, nonkeyhash, sensitive columns) to those that are there, by both digests.
@@ -189,8 +190,10 @@ class Tables:
                     self.create(settings.sensitive_base, rows, {}, replace=False)
                 return
             except Exception as problem:
-                if attempt == ATTEMPTS or not is_conflict(problem, self.settings):
+                if not is_conflict(problem, self.settings):
                     raise
+                if attempt == ATTEMPTS:
+                    raise_other_run(self.settings, problem)
 
     def _merge_sensitive(self, rows: Any, layout: Layout) -> None:
         settings, names = self.settings, [column.name for column in layout.sensitive]
@@ -222,24 +225,36 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
             if not rebuild and have.get(HISTORY_LOAD) == marker.load:
                 return
             try:
-                self._write_history(first, rebuild)
+                written = self._write_history(first, rebuild, marker)
             except Exception as problem:
                 attempts += 1
-                if attempts > ATTEMPTS or not is_conflict(problem, self.settings):
+                if not is_conflict(problem, self.settings):
                     raise
+                if attempts > ATTEMPTS:
+                    raise_other_run(self.settings, problem)
                 continue
             # another run may have moved on meanwhile: then its load is the one to hold
             after = self.marker()
-            marker = None if after == marker else after
+            marker = None if written and after == marker else after
 
-    def _write_history(self, first: str, rebuild: bool) -> None:
-        """The rows of the base table's last load, read from one version of it, become that date's partition."""
+    def _write_history(self, first: str, rebuild: bool, marker: Marker) -> bool:
+        """The rows of a load, read from one version of the base table, become that date's partition.
+
+        False where another run has moved on. Newer partitions that are there before that version is chosen are of loads
+        that this one took back; those that come later are of loads after it, and stay.
+        """
         from pyspark.sql.functions import col, lit
 
+        newest = marker.effective_date
+        if not rebuild:
+            later = f"eff_start_date > date{literal(newest)}"
+            dates = (
+                self.spark.table(self.settings.history).where(later).selectExpr("cast(max(eff_start_date) as string)")
+            )
+            newest = dates.collect()[0][0] or newest
         at = f" version as of {current_version(self.spark, self.settings)}"
-        marker = self.marker(at)
-        if marker is None:
-            return
+        if self.marker(at) != marker:
+            return False
         base_columns = [f.name for f in self.spark.table(self.settings.base).schema.fields]
         names = [name for name in base_columns if name not in (SUPPLIED, LOAD)]
         date = f"date{literal(marker.effective_date)}"
@@ -250,12 +265,13 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         properties = {FIRST_LOAD: first, HISTORY_LOAD: marker.load}
         if rebuild:
             self.create(self.settings.history, rows, properties, ["eff_start_date"])
-            return
+            return True
         columns = [Column(f.name, type_text(f.dataType), f.dataType, None, "", "compared") for f in rows.schema.fields]
         self.add_columns(self.settings.history, columns)
-        since = col("eff_start_date") >= lit(marker.effective_date).cast("date")
-        rows.writeTo(self.settings.history).overwrite(since)
+        own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(newest).cast("date"))
+        rows.writeTo(self.settings.history).overwrite(own)
         self.set_properties(self.settings.history, properties)
+        return True
 
     def create_empty_history(self) -> None:
         """A history of no load; the first load makes it anew."""
@@ -338,29 +354,6 @@ def current_version(spark: Any, settings: Settings) -> str:
         "iceberg": f"select snapshot_id from {settings.base}.refs where name = 'main'",
     }
     return str(spark.sql(queries[settings.format]).collect()[0][0])
-
-
-def is_conflict(problem: Exception, settings: Settings) -> bool:
-    """Whether the format refused a write because another one came in between, as far as its words tell."""
-    return bool(re.search(_CONFLICTS[settings.format], str(problem)))
-
-
-@contextmanager
-def unless_beaten(settings: Settings) -> Iterator[None]:
-    """Tell of the other run where a format refuses a write because of one."""
-    try:
-        yield
-    except Exception as problem:
-        if is_conflict(problem, settings):
-            raise_other_run(settings)
-        raise
-
-
-def raise_other_run(settings: Settings) -> None:
-    raise DbtRuntimeError(
-        f"dbt_cdc: {settings.node}: another run of this model wrote at the same time and was first. "
-        "Nothing of this run was kept; start it again"
-    )
 
 
 def _kept(properties: dict[str, str]) -> dict[str, str]:

@@ -355,8 +355,8 @@ def test_a_bitemporal_table_says_from_when_to_when_each_version_was_known(projec
             ),
             "models/known_py.py": f"""
                 def model(dbt, spark):
-                    options = {{**{both!r}, "system_sequence_by": "known"}}
-                    dbt.config(materialized="apply_changes", unique_key="id", meta={{"dbt_cdc": options}})
+                    dbt.config(materialized="apply_changes", unique_key="id",
+                               meta={{"dbt_cdc": {dict(both, system_sequence_by="known")!r}}})
                     return spark.sql("select 1 as id, 'a' as v, 'U' as op, 1 as seq, 10 as known union all "
                                      "select 1, 'b', 'U', 1, 12")
             """,

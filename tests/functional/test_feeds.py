@@ -433,10 +433,10 @@ def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project)
         {
             "models/copied.sql": """
                 {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
-                    'sequence_by': 'cast(version as bigint)', 'stored_as_scd_type': 2, 'apply_as_deletes': "op = 'd'",
+                    'sequence_by': 'ts', 'stored_as_scd_type': 2, 'apply_as_deletes': "op = 'd'",
                     'column_list': ['customer', 'note']}}) }}
-                select image.*, op, version
-                from (select if(op = 'd', before, after) as image, op, version
+                select image.*, op, ts
+                from (select if(op = 'd', before, after) as image, op, ts
                       from {{ dbt_cdc.table_changes(ref('orders')) }})
             """
         }

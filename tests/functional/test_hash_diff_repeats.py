@@ -197,7 +197,7 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
     assert project.rows(kept) == [(1, "p"), (2, None), (3, "q")]
 
 
-@pytest.mark.timeout(1500)  # a process for each stage
+@pytest.mark.timeout(2400)  # a process for each stage
 def test_a_process_killed_at_any_stage_leaves_what_the_next_one_makes_good(table_format: str, tmp_path: Path) -> None:
     quick = {"PYSPARK_SUBMIT_ARGS": demo.submit_arguments(table_format), "DBT_CDC_DRIVER_MEMORY": "1g"}
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **quick}

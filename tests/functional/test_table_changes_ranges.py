@@ -95,12 +95,14 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
     if not keeps_key:
         changes.ask(no_key="'{schema}.x', format='net'")
         retype(changes, "retyped", "string", "int", "'x'", "7")
+        retype(changes, "narrowed", "double", "int", "3.7", "4")
         retype(changes, "recast", "boolean", "date", "true", "date'2024-01-02'")
         changes.ask(
             retyped_all="'{schema}.retyped', unique_key='id'",
             retyped_new=f"'{{schema}}.retyped', unique_key='id', begin={changes.versions('retyped')[-2]}",
             retyped_old=f"'{{schema}}.retyped', unique_key='id', end={first_version(changes, 'retyped')}",
             recast_all="'{schema}.recast', unique_key='id'",
+            narrowed_all="'{schema}.narrowed', unique_key='id'",
         )
     messages = changes.project.error("run")
     told = {line.split(":")[0]: line for line in messages.replace("\n  ", " ").splitlines() if ": " in line}
@@ -140,13 +142,17 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
         f"changes of {changes.project.schema}.retyped: column `n` is of type string in a version of the range, got a"
     )
     assert f"{retyped} value of it that is no int, expected values that can be cast to {later}" in messages
+    narrowed = (
+        f"changes of {changes.project.schema}.narrowed: column `n` is of type double in a version of the range, got a"
+    )
+    assert f"{narrowed} value of it that is no int, expected values that can be cast to {later}" in messages
     recast = f"changes of {changes.project.schema}.recast: column `n` is of type boolean in a version of the range,"
     assert f"{recast} expected one that can be cast to date, {later}" in messages
     assert changes.answer("retyped_new", "retyped") == [("u", (1, 7), (1, None))]
     # Iceberg's changelog knows the two columns apart
     old = None if changes.format == "iceberg" else 5
     assert changes.answer("retyped_old", "retyped") == [("i", None, (1, old))]
-    assert changes.project.tables() == {"x", "twice", "retyped", "recast", "retyped_new", "retyped_old"}
+    assert changes.project.tables() == {"x", "twice", "retyped", "recast", "narrowed", "retyped_new", "retyped_old"}
 
 
 def first_version(changes: Changes, table: str) -> str:

@@ -22,6 +22,8 @@ from tests.support.project import Project
 SETS = int(os.environ.get("DBT_CDC_EVENT_SETS", "300"))
 WIDTH = 3
 RUNS = 3
+#: sequences of the truncates, run by run; most events come later
+TRUNCATES = random.Random(SETS).sample(range(1, 10), RUNS)
 
 values = st.tuples(
     st.sampled_from([None, 1, 2]), st.sampled_from([None, "", "x", "null"]), st.sampled_from([None, 0.0, 1.5])
@@ -66,6 +68,8 @@ CORRECTED: dict[str, tuple[dict[str, Any], Rules, bool]] = {
         True,
     ),
 }
+#: of the same feed, in which a sequence may have several contents: which one counts must not depend on the order
+RESOLVED = {"stored_as_scd_type": 2, "on_conflict": "resolve"}
 #: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are
 ELSEWHERE = {"scd2_partial", "scd1_truncate", "bitemporal_options"}
 
@@ -117,14 +121,13 @@ def feed_row(order: str, event: Event, run: int) -> tuple[Any, ...]:
     return (order, *event.key, event.kind[0], event.sequence, *data, columns, event.system, run)
 
 
-def model(options: dict[str, Any]) -> str:
+def model(options: dict[str, Any], feed: str) -> str:
     meta = {
         "sequence_by": "seq",
         "apply_as_deletes": "op = 'd'",
         "except_column_list": ["op", "seq", "cols", "known"],
         **options,
     }
-    feed = "corrected" if "system_sequence_by" in options else "feed"
     truncates = "true" if "apply_as_truncates" in options else "op <> 't'"
     return (
         "{{ config(materialized='apply_changes', unique_key=['ord', 'number', 'part'], meta={'dbt_cdc': "
@@ -137,13 +140,16 @@ def model(options: dict[str, Any]) -> str:
 def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     sets, corrected = draw_sets(corrected=False), draw_sets(corrected=True)
     rows = feed_rows(sets)
-    rows.append((None, None, None, "t", 7, None, None, None, None, 1, 1))
-    rows.append((None, None, None, "t", 4, None, None, None, None, 1, 2))
+    rows += [
+        (None, None, None, "t", sequence, None, None, None, None, 1, run) for run, sequence in enumerate(TRUNCATES)
+    ]
     store(project, "feed", rows)
     store(project, "corrected", feed_rows(corrected))
     every = {**MODELS, **CORRECTED}
     names = set(every) if project.file_format == "iceberg" else ELSEWHERE
-    project.write({f"models/{name}.sql": model(every[name][0]) for name in names})
+    feeds = {**dict.fromkeys(MODELS, "feed"), **dict.fromkeys(CORRECTED, "corrected")}
+    project.write({f"models/{name}.sql": model(every[name][0], feeds[name]) for name in names})
+    project.write({"models/resolved.sql": model(RESOLVED, "corrected")})
 
     for run in range(RUNS):
         project.dbt("run", "--vars", f"{{runs: '{run}'}}")
@@ -151,6 +157,7 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
     for name in names & {"scd2", "scd2_tracked"}:
         check_versions(project, name)
+    check_resolved(project, corrected)
     project.dbt("run", "--vars", "{runs: '0, 1, 2'}")  # all batches again, in one
     check(project, sets, {name: MODELS[name] for name in names & set(MODELS)})
     check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
@@ -166,7 +173,7 @@ def check(project: Project, sets: list[list[Event]], models: dict[str, tuple[dic
     for name, (options, rules, partial) in sorted(models.items()):
         events = [event if partial else replace(event, sets=None) for one in sets for event in one]
         if "apply_as_truncates" in options:
-            events.append(Event((), 7, "truncate"))
+            events += [Event((), sequence, "truncate") for sequence in TRUNCATES]
         if options.get("stored_as_scd_type") == "bitemporal":
             expected = bitemporal(events, rules)
         elif options.get("stored_as_scd_type") == 2:
@@ -179,6 +186,17 @@ def check(project: Project, sets: list[list[Event]], models: dict[str, tuple[dic
             smallest = min(wrong, key=lambda number: len(sets[number]), default=None)
             assert smallest is None, f"{name}, {order}, set {smallest}: {sets[smallest]}"
             assert len(got) == len(expected)
+
+
+def check_resolved(project: Project, sets: list[list[Event]]) -> None:
+    """Sorted or shuffled, one content of each sequence, and it is one that was given."""
+    rows = {
+        order: project.rows(f"select * except (ord) from {{schema}}.resolved where ord = '{order}'")
+        for order in ("sorted", "shuffled")
+    }
+    assert sorted(rows["sorted"], key=repr) == sorted(rows["shuffled"], key=repr)
+    given = {(*event.key, *event.values, event.sequence) for one in sets for event in one if event.kind == "upsert"}
+    assert rows["sorted"] and {row[:-1] for row in rows["sorted"]} <= given
 
 
 def check_versions(project: Project, name: str) -> None:

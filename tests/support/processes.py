@@ -9,7 +9,7 @@ from typing import Any
 
 
 def await_file(file: Path, process: subprocess.Popen[Any] | None = None) -> None:
-    until = time.monotonic() + 180
+    until = time.monotonic() + 400
     while not file.exists():
         assert time.monotonic() < until, f"{file.name} is still not there"
         assert process is None or process.poll() is None, (

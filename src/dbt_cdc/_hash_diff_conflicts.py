@@ -1,0 +1,48 @@
+"""What hash_diff says where another run of the same model was first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt_cdc._hash_diff_layout import Settings
+
+#: What a format says when it refuses a write because of another one.
+_CONFLICTS = {
+    "delta": r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED",
+    "iceberg": r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
+    r"Cannot determine history",
+}
+
+
+def is_conflict(problem: Exception, settings: Settings) -> bool:
+    """Whether the format refused a write because another one came in between, as far as its words tell."""
+    return bool(re.search(_CONFLICTS[settings.format], str(problem).partition("JVM stacktrace")[0]))
+
+
+@contextmanager
+def unless_beaten(settings: Settings) -> Iterator[None]:
+    """Tell of the other run where a format refuses a write because of one."""
+    try:
+        yield
+    except Exception as problem:
+        if is_conflict(problem, settings):
+            raise_other_run(settings, problem)
+        raise
+
+
+def raise_other_run(settings: Settings, problem: Exception | None = None) -> NoReturn:
+    """Say that another run was first, and what the table format said where it told so."""
+    said = (
+        f" ({settings.format}: {str(problem).strip().splitlines()[0][:300]})"
+        if problem and str(problem).strip()
+        else ""
+    )
+    raise DbtRuntimeError(
+        f"dbt_cdc: {settings.node}: another run of this model wrote at the same time and was first. "
+        f"Nothing of this run was kept; start it again{said}"
+    ) from problem

@@ -210,7 +210,7 @@ def test_a_process_killed_at_any_stage_leaves_what_the_next_one_makes_good(table
                 start_new_session=True,
             )  # fmt: skip
 
-    last = len(STAGES)
+    last = len(STAGES[table_format])
     processes = [start(0)]
     try:
         for number in range(last + 1):

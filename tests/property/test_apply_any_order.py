@@ -71,7 +71,7 @@ CORRECTED: dict[str, tuple[dict[str, Any], Rules, bool]] = {
 #: of the same feed, in which a sequence may have several contents: which one counts must not depend on the order
 RESOLVED = {"stored_as_scd_type": 2, "on_conflict": "resolve"}
 #: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are
-ELSEWHERE = {"scd2_partial", "scd1_truncate", "bitemporal_options"}
+ELSEWHERE = {"scd1_truncate", "bitemporal_options"}
 
 
 def draw_sets(corrected: bool) -> list[list[Event]]:

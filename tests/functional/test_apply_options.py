@@ -397,6 +397,9 @@ def test_a_bitemporal_table_says_from_when_to_when_each_version_was_known(projec
         (2, "y", 4, None, 14, None),
         known_3,
     ]
+    written = next((project.folder / "target" / "run").rglob("known.sql")).read_text()
+    for step in ("recorded as (", "known as (", "steps as (", "spans as (", "versions as (", "merge into"):
+        assert f"\n{step}" in written, written
     for _ in ("the last batch", "and again"):
         project.dbt("run", "--vars", "{run: 2}")
         assert rows() == [
@@ -433,9 +436,6 @@ def test_a_bitemporal_table_says_from_when_to_when_each_version_was_known(projec
     project.dbt("run-operation", "purge_tombstones", "--args", "{retention: 0 seconds}", "--vars", "{run: 2}")
     assert "known: nothing purged, a bitemporal table forgets nothing" in project.log()
     assert project.rows("select count(*) from {schema}.known__events where _dbt_cdc_kind = 'delete'") == [(2,)]
-    written = next((project.folder / "target" / "run").rglob("known.sql")).read_text()
-    for step in ("recorded as (", "known as (", "steps as (", "spans as (", "versions as (", "merge into"):
-        assert f"\n{step}" in written, written
     project.dbt("run", "--empty", "--vars", "{run: 1}", "--select", "known")
     assert len(rows()) == 10
     project.dbt("run", "--full-refresh", "--vars", "{run: 0}", "--select", "known")

@@ -158,9 +158,10 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     for name in names & {"scd2", "scd2_tracked"}:
         check_versions(project, name)
     check_resolved(project, corrected)
-    project.dbt("run", "--vars", "{runs: '0, 1, 2'}")  # all batches again, in one
-    check(project, sets, {name: MODELS[name] for name in names & set(MODELS)})
-    check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
+    again = names & {"scd1_truncate", "scd2", "bitemporal_options"}
+    project.dbt("run", "--vars", "{runs: '0, 1, 2'}", "--select", *again)  # all batches again, in one
+    check(project, sets, {name: MODELS[name] for name in again & set(MODELS)})
+    check(project, corrected, {name: CORRECTED[name] for name in again & set(CORRECTED)})
 
 
 def store(project: Project, name: str, rows: list[tuple[Any, ...]]) -> None:

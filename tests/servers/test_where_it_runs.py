@@ -195,6 +195,7 @@ def built_twice(
     return said
 
 
+@pytest.mark.one_format("iceberg")
 def test_it_runs_in_an_embedded_session(tmp_path: Path, table_format: str) -> None:
     output = {
         **CONNECT,

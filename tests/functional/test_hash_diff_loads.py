@@ -12,6 +12,8 @@ from dbt_cdc._hash_diff_load import Load
 from tests.support.hash_diff import PROPERTIES, Model
 from tests.support.project import Project
 
+pytestmark = pytest.mark.one_format("iceberg")
+
 Told = list[tuple[Any, ...]]
 
 

@@ -85,8 +85,8 @@ _EVERY: list[Stage] = [
     (THREE, while_writing(Tables, "sync_history", "t__history"), True),
     (THREE, before(Tables, "set_properties"), True),
 ]
-#: the steps are those of every format; on Delta the kills within and after its writes of the two tables
-STAGES = {"iceberg": _EVERY, "delta": [_EVERY[number] for number in (0, 4, 7, 8, 9)]}
+#: the steps are those of every format; on Delta the kills within its writes
+STAGES = {"iceberg": _EVERY, "delta": [_EVERY[number] for number in (0, 7, 9)]}
 
 
 def warm_up(spark: Any) -> None:

@@ -20,9 +20,7 @@
 {%- macro _apply_is_cast(type, own) -%}
     {#- Whether values of one type are ever those of the other: a number is no date, whatever Spark would make of it. -#}
     {%- if dbt_cdc._apply_nesting(type) != dbt_cdc._apply_nesting(own) -%}{%- do return(false) -%}{%- endif -%}
-    {%- set families = [dbt_cdc._family_of_type(type.split('(')[0]), dbt_cdc._family_of_type(own.split('(')[0])] | sort -%}
-    {%- do return('<' in type or 'text' in families or families[0] == families[1]
-                  or families in [['boolean', 'number'], ['date', 'moment']]) -%}
+    {%- do return('<' in type or dbt_cdc._are_of_one_kind(type, own)) -%}
 {%- endmacro -%}
 
 

@@ -9,7 +9,7 @@
     {%- endif -%}
     {%- if '<' in old -%}{%- do return('cast(' ~ value ~ ' as ' ~ new ~ ')') -%}{%- endif -%}
     {%- set tried = 'try_cast(' ~ value ~ ' as ' ~ new ~ ')' -%}
-    {%- set is_text = dbt_cdc._family_of_type(old.split('(')[0]) == 'text' -%}
+    {%- set is_text = dbt_cdc._family_of_type(old) == 'text' -%}
     {%- set kept = tried ~ ' is not null' if is_text else 'cast(' ~ tried ~ ' as ' ~ old ~ ') <=> ' ~ value -%}
     {%- set node = model.unique_id if model is defined else 'this operation' -%}
     {%- set fault = "dbt_cdc: " ~ node ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new
@@ -21,9 +21,7 @@
 {%- macro _is_castable(old, new) -%}
     {#- Does Spark cast one type to the other, value by value? What is nested only where no value can fail. -#}
     {%- if '<' in old ~ new -%}{%- do return(dbt_cdc._widens_inside(old, new)) -%}{%- endif -%}
-    {%- set families = [dbt_cdc._family_of_type(old.split('(')[0]), dbt_cdc._family_of_type(new.split('(')[0])] -%}
-    {%- do return('text' in families or 'other' in families or families[0] == families[1]
-                  or families | sort in [['boolean', 'number'], ['date', 'moment']]) -%}
+    {%- do return('other' in [dbt_cdc._family_of_type(old), dbt_cdc._family_of_type(new)] or dbt_cdc._are_of_one_kind(old, new)) -%}
 {%- endmacro -%}
 
 

@@ -9,7 +9,6 @@ that first.
 from __future__ import annotations
 
 import json
-import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
-from dbt_cdc._sql import literal, quote, quoted, type_text
+from dbt_cdc._sql import is_odd_name, literal, quote, quoted, type_text
 from dbt_cdc._writer import Target, write
 
 PENDING = "pending:"
@@ -100,7 +99,7 @@ class Tables:
         """Create the table, or replace it at once, from a frame; `replace`: whether it may replace another run's."""
         settings = self.settings
         names = [name for field in frame.schema.fields for name in _all_names(field)]
-        extra = settings.column_name_properties if any(map(_needs_mapping, names)) else {}
+        extra = settings.column_name_properties if any(map(is_odd_name, names)) else {}
         config = {
             "file_format": settings.format,
             "location_root": settings.location_root,
@@ -134,7 +133,7 @@ class Tables:
         if not new:
             return
         names = [name for column in new for name in _all_names(column.struct_field)]
-        if any(map(_needs_mapping, names)) and self.settings.column_name_properties:
+        if any(map(is_odd_name, names)) and self.settings.column_name_properties:
             self.set_properties(table, self.settings.column_name_properties)
         if any("timestamp_ntz" in column.type for column in new) and self.settings.timestamp_ntz_properties:
             self.set_properties(table, self.settings.timestamp_ntz_properties)
@@ -358,10 +357,6 @@ def current_version(spark: Any, settings: Settings) -> str:
 
 def _kept(properties: dict[str, str]) -> dict[str, str]:
     return {name: " ".join(value) if name.startswith(OWN) else value for name, value in properties.items()}
-
-
-def _needs_mapping(name: str) -> bool:
-    return bool(re.search(r"[ ,;{}()\n\t=.]", name))
 
 
 def _all_names(field: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,6 +10,11 @@ from typing import Any
 def quote(name: str) -> str:
     """A column or table name as an identifier."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def is_odd_name(name: str) -> bool:
+    """Whether a format may refuse the name unless its table has certain properties (for SQL: macros/formats)."""
+    return re.search(r"[ ,;{}()\n\t=.]", name) is not None
 
 
 def literal(value: object) -> str:

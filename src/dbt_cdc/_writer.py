@@ -6,17 +6,15 @@ meaning: what users write as SQL there (``partition_by: days(ts)``) is SQL here.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbt_cdc._sql import literal
+from dbt_cdc._sql import is_odd_name, literal
 
 _REPLACEABLE = ("delta", "iceberg")
 #: what a table must be told before it takes names such as `a b` (for SQL: macros/formats)
-_ODD_NAME = re.compile(r"[ ,;{}()\n\t=.]")
 _ODD_NAMES_NEED = {"delta": {"delta.columnMapping.mode": "name"}}
 
 
@@ -75,8 +73,7 @@ def _options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _needed_by(names: Sequence[str], file_format: Any) -> Mapping[str, str]:
-    odd = any(_ODD_NAME.search(name) for name in names)
-    return _ODD_NAMES_NEED.get(file_format, {}) if odd else {}
+    return _ODD_NAMES_NEED.get(file_format, {}) if any(map(is_odd_name, names)) else {}
 
 
 def _properties(keyword: str, properties: Mapping[str, Any] | None) -> str:

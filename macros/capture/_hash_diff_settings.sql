@@ -20,11 +20,11 @@
     {%- do spec.update({'change_log': dbt_cdc._common_options()['change_log']}) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
     {%- set given = given if given is mapping else {} -%}
-    {%- set keys = dbt_cdc._hash_diff_names(config.get('unique_key')) -%}
-    {%- set keys = keys + dbt_cdc._hash_diff_names(given.get('unique_key')) -%}
     {%- set ignored = dbt_cdc._hash_diff_names(given.get('ignore_columns')) + columns.ignore -%}
     {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
-    {%- set keys = (keys + columns.key) | unique | list -%}
+    {#- what the model says of its columns comes before what it may have from the project -#}
+    {%- set listed = dbt_cdc._hash_diff_names(config.get('unique_key')) + dbt_cdc._hash_diff_names(given.get('unique_key')) -%}
+    {%- set keys = (columns.key or listed) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored) -%}
     {%- if foreign and not should_full_refresh() -%}
         {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "

@@ -59,6 +59,6 @@
             "dbt_cdc.hash: column '" ~ name ~ "' is a " ~ type ~ ", the macro reads maps at the top level only. "
             ~ "Hash it in a Python model (dbt_cdc.hash_diff), or leave the column out") -%}
     {%- endif -%}
-    {%- do return("transform(array_sort(map_keys(" ~ column ~ ")), _0 -> named_struct('key', _0, 'value', element_at("
-                  ~ column ~ ", _0)))") -%}
+    {%- do return("transform(array_sort(map_keys(" ~ column ~ ")), _dbt_cdc_0 -> named_struct('key', _dbt_cdc_0, "
+                  ~ "'value', element_at(" ~ column ~ ", _dbt_cdc_0)))") -%}
 {%- endmacro -%}

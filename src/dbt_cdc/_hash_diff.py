@@ -37,7 +37,8 @@ def hash_diff(
     model with sensitive columns does. Names match whatever their case. A column of two types takes the wider one.
     Raises ValueError for unknown columns or options, for columns of `incoming` that have the names added here,
     for columns whose types can't be compared, for a NULL in a key,
-    for a key that either side has twice, and for digests of `current` that were made in another way.
+    for a key that either side has twice, and for key digests of `current` that were made in another way (those of the
+    other columns can't be made again there: compare with the options they were made with).
     """
     keys = [keys] if isinstance(keys, str) else list(keys)
     ignore_columns = [ignore_columns] if isinstance(ignore_columns, str) else list(ignore_columns)

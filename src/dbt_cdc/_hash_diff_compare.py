@@ -121,13 +121,19 @@ def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
 
 
 def has_lost_its_past(spark: Any, settings: Settings) -> bool:
-    """Whether a key's first change since the date is no insert, though the history has nothing of it before."""
+    """Whether a key's first change since the date is no insert, though the history has nothing of it before.
+
+    Its last change stands in the base table too, whatever was removed from the history.
+    """
     date = f"date{literal(settings.effective_date)}"
     lost = spark.sql(f"""
         select since.keyhash
         from (
             select keyhash, min_by(operation, eff_start_date) as operation
-            from {settings.history}
+            from (
+                select keyhash, operation, eff_start_date from {settings.history}
+                union all select keyhash, operation, eff_start_date from {settings.base} where keyhash <> ''
+            )
             where eff_start_date >= {date}
             group by keyhash
         ) as since
@@ -183,13 +189,15 @@ def _past(column: Any, past: set[str]) -> str:
 
 
 def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark: Any) -> Any:
-    """Keys that the load's earlier attempt had marked as supplied and this one does not supply."""
+    """Keys that a load of this date or since had marked as supplied and this one does not mark."""
     date = f"date{literal(settings.effective_date)}"
     marked = spark.sql(
         f"select keyhash as marked_key from {settings.base} "
         f"where keyhash <> '' and {SUPPLIED} >= {date} and eff_start_date < {date}"
     )
     now = _now(compared, settings)
+    # a full load marks none
+    now = now if settings.extract_type == "delta" else now.where("now_operation <> 'N'")
     columns = [
         "'seen'",
         "marked_key",

@@ -11,11 +11,12 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._hash_diff_layout import Settings
 
-#: What a format says when it refuses a write because of another one.
+#: What a format, or Spark itself, says when it refuses a write because of another one.
 _CONFLICTS = {
-    "delta": r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED",
+    "delta": r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
+    r"FIELD_ALREADY_EXISTS",
     "iceberg": r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
-    r"Cannot determine history",
+    r"Cannot determine history|FIELD_ALREADY_EXISTS",
 }
 
 

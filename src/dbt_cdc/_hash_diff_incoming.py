@@ -114,10 +114,14 @@ def _shown(column: Column) -> str:
 
 
 def _is_lost(column: Column) -> str:
-    """A value that does not cast, or a number that comes back from its cast as another one (3.7 as int)."""
+    """A value that does not cast, or a number that comes back from its cast as another one (3.7 as int).
+
+    Of a double as float the nearest is taken: neither type is exact.
+    """
     source, cast = quote(column.source or ""), _cast(column)
-    exact = _kind(column.type) in _EXACT and _kind(column.source_type) in (*_EXACT, "float", "double")
-    changed = f" or not cast({cast} as {column.source_type}) <=> {source}" if exact else ""
+    kinds = {_kind(column.type), _kind(column.source_type)}
+    exact = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
+    changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}" if exact else ""
     return f"({source} is not null and ({cast} is null{changed}))"
 
 

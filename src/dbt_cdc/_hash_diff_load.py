@@ -12,6 +12,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import to_spark
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
+from dbt_cdc._hash_diff_guard import date_faults, foreign_faults, history_faults
 from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, cast_faults, kept_rows, key_text, rejected, stage
 from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables
@@ -37,11 +38,12 @@ class Load:
         self.held: list[Any] = []
 
     def run(self, frame: Any) -> Outcome:
+        fail(self.settings.node, foreign_faults(self.tables))
         marker = self.tables.marker()
         first = marker is None or self.settings.full_refresh
         stored = None if first else self.tables.stored()
         types, faults = self._declared()
-        faults += self._history_faults(marker) if first else self._date_faults(marker)
+        faults += history_faults(self.tables, marker) + ([] if first else date_faults(self.settings, marker))
         layout = resolve(self.settings, frame.schema, types, stored, faults)
         fail(self.settings.node, cast_faults(self.spark, layout))
         if stored and self.settings.on_schema_change == "ignore":
@@ -81,25 +83,6 @@ class Load:
         return f", {self.spark.table(self.settings.rejects).where(f'eff_start_date = {date}').count()} rejected"
 
     # -- before anything is written -------------------------------------------------------------------------------
-
-    def _history_faults(self, marker: Marker | None) -> list[str]:
-        base, history = self.settings.base, self.settings.history
-        exists = self.spark.catalog.tableExists
-        if marker or self.settings.full_refresh or exists(base) or not exists(history):
-            return []
-        return [
-            f"{base} is gone, but its history {history} is there. Bring the table back, or start both anew with "
-            "--full-refresh"
-        ]
-
-    def _date_faults(self, marker: Marker | None) -> list[str]:
-        date = self.settings.effective_date
-        if not marker or date >= marker.effective_date or self.settings.allow_older_date:
-            return []
-        return [
-            f"effective_date is {date}, the last load was of {marker.effective_date}. Load dates in order, or "
-            "set allow_older_effective_date: true to take back every load since and load this date"
-        ]
 
     def _declared(self) -> tuple[dict[str, Any], list[str]]:
         """The DataTypes of the model's data_type entries, asked of Spark, and what it does not know."""
@@ -152,7 +135,7 @@ class Load:
         staged = stage(frame, layout, settings)
         # a table that is dropped leaves the files of a place of one's own
         at_own_place = settings.location_root is not None
-        there = settings.full_refresh or self.spark.catalog.tableExists(settings.base)
+        there = settings.full_refresh or self.tables.exists(settings.base)
         careful = there or bool(layout.sensitive) or settings.on_cast_error == "rejects" or at_own_place
         if careful:
             staged = self._hold(staged)
@@ -321,6 +304,8 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
     values (s.keyhash, {", ".join(quoted(names, "s"))})""")
         except Exception as error_raised:
             after = self.tables.marker()
+            if after is not None and after.load == self.id:
+                return  # the load was committed: what failed came after it
             if after is None or after.load != marker.load or is_conflict(error_raised, settings):
                 raise_other_run(settings, error_raised)
             raise error_raised
@@ -343,7 +328,7 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
         from pyspark.sql.functions import col, lit
 
         rows = rejected(frame, layout, settings)
-        if not anew and self.spark.catalog.tableExists(settings.rejects):
+        if not anew and self.tables.exists(settings.rejects):
             since = col("eff_start_date") >= lit(settings.effective_date).cast("date")
             rows.writeTo(settings.rejects).overwrite(since)
         else:

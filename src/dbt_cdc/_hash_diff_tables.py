@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
@@ -53,10 +54,13 @@ class Tables:
     def __init__(self, spark: Any, settings: Settings) -> None:
         self.spark, self.settings = spark, settings
 
+    def exists(self, table: str) -> bool:
+        return bool(self.spark.catalog.tableExists(table))
+
     def marker(self, at: str = "") -> Marker | None:
         """The last finished load; None where there is none (no table, or a first load that never ended)."""
         if not at:
-            if not self.spark.catalog.tableExists(self.settings.base):
+            if not self.exists(self.settings.base):
                 return None
             self._look_again(self.settings.base)
         rows = self.spark.sql(
@@ -76,7 +80,7 @@ class Tables:
         columns = {f.name: f.dataType for f in self.spark.table(self.settings.base).schema.fields}
         properties = self.properties(self.settings.base)
         sensitive = json.loads(properties.get("dbt_cdc.sensitive_columns", "[]"))
-        if sensitive and self.spark.catalog.tableExists(self.settings.sensitive_base):
+        if sensitive and self.exists(self.settings.sensitive_base):
             fields = self.spark.table(self.settings.sensitive_base).schema.fields
             columns.update({f.name: f.dataType for f in fields if f.name in sensitive})
         own = {*ADDED, SUPPLIED, LOAD}
@@ -183,7 +187,7 @@ class Tables:
             return
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                if self.spark.catalog.tableExists(settings.sensitive_base):
+                if self.exists(settings.sensitive_base):
                     self._merge_sensitive(rows, layout)
                 else:
                     self.create(settings.sensitive_base, rows, {}, replace=False)
@@ -216,7 +220,7 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         attempts = 0
         while marker is not None:
             first = self.properties(self.settings.base).get(FIRST_LOAD, "")
-            exists = self.spark.catalog.tableExists(self.settings.history)
+            exists = self.exists(self.settings.history)
             if exists:
                 self._look_again(self.settings.history)
             have = self.properties(self.settings.history) if exists else {}
@@ -230,7 +234,10 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
                 if not is_conflict(problem, self.settings):
                     raise
                 if attempts > ATTEMPTS:
-                    raise_other_run(self.settings, problem)
+                    raise DbtRuntimeError(
+                        f"dbt_cdc: {self.settings.node}: the load is in {self.settings.base}, but other runs kept "
+                        f"writing {self.settings.history}. The next run brings it up to the load; start one"
+                    ) from problem
                 continue
             # another run may have moved on meanwhile: then its load is the one to hold
             after = self.marker()
@@ -318,7 +325,7 @@ where b.keyhash <> '' and b.operation <> 'D'
     def drop_sensitive(self, *, as_view: bool) -> None:
         """What a model that has no sensitive columns any more (since a full refresh) kept of them."""
         settings = self.settings
-        if not self.spark.catalog.tableExists(settings.sensitive_base):
+        if not self.exists(settings.sensitive_base):
             return
         if {"keyhash", "nonkeyhash"} <= {*self.spark.table(settings.sensitive_base).columns}:
             self.spark.sql(f"drop {'view' if as_view else 'table'} if exists {settings.sensitive}")
@@ -327,7 +334,7 @@ where b.keyhash <> '' and b.operation <> 'D'
     def drop_rejects(self) -> None:
         """What the loads before a model was begun anew rejected, where it rejects no more."""
         rejects = self.settings.rejects
-        if not self.spark.catalog.tableExists(rejects):
+        if not self.exists(rejects):
             return
         if self.spark.table(rejects).columns == ["eff_start_date", "keyhash", "fault", "incoming_row"]:
             self.spark.sql(f"drop table {rejects}")

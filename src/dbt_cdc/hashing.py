@@ -54,7 +54,7 @@ def _canonical(value: str, data_type: Any, depth: int = 0) -> str:
     """The value with its maps, however deep, as sorted arrays of entries: a map has no order of its own."""
     if not _holds_map(data_type):
         return value
-    item = f"_{depth}"
+    item = f"_dbt_cdc_{depth}"
     kind = data_type.typeName()
     if kind == "map":
         key = _canonical(item, data_type.keyType, depth + 1)

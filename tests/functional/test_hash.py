@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from dbt_cdc.hashing import hash_expression
@@ -29,6 +31,19 @@ DIGESTS = """
 """
 
 
+#: One row of types that are written in ways of their own, and its text by the rule.
+WIDE = """
+    {{ config(materialized='table') }}
+    select 1 as id, date'2020-02-29' as born, double('NaN') as score, -0.0D as zero, array('a', null) as tags,
+        named_struct('x', 1, 'y', cast(null as string)) as point,
+        timestamp_ntz'2020-01-01 00:00:00.5' as wall, 'v' as `a b`
+"""
+WIDE_TEXT = (
+    '{"a b":"v","born":"2020-02-29","id":1,"point":{"x":1},"score":"NaN","tags":["a",null],'
+    '"wall":"2020-01-01T00:00:00.500000","zero":-0.0}'
+)
+
+
 # made by other tools from the rule: {"d":1.500,"h":"AP8=","t":"2020-01-01T00:00:00.000000Z","v":"x"} and so on
 EXPECTED = [
     (
@@ -49,7 +64,9 @@ EXPECTED = [
 
 
 def test_the_macro_and_the_python_side_agree_for_names_and_relations_wherever_they_run(project: Project) -> None:
-    project.write({"models/source_rows.sql": SOURCE, "models/digests.sql": DIGESTS})
+    wide = "select {{ dbt_cdc.hash(ref('wide_rows')) }} as digest from {{ ref('wide_rows') }}"
+    project.write({"models/source_rows.sql": SOURCE, "models/digests.sql": DIGESTS,
+                   "models/wide_rows.sql": WIDE, "models/wide_digests.sql": wide})  # fmt: skip
     with at(project.spark, PLACES[0]):
         project.dbt("run")
         frame = project.spark.table(f"{project.schema}.source_rows")
@@ -62,7 +79,11 @@ def test_the_macro_and_the_python_side_agree_for_names_and_relations_wherever_th
             hash_expression(list(fields.values()), "xxhash64"),
         )
         assert [tuple(row) for row in of_python.orderBy("id").collect()] == EXPECTED
-    assert project.rows("select * from {schema}.digests order by id") == EXPECTED
+        assert project.rows("select * from {schema}.digests order by id") == EXPECTED
+        frame = project.spark.table(f"{project.schema}.wide_rows")
+        expected = [(hashlib.md5(WIDE_TEXT.encode()).hexdigest(),)]
+        assert [tuple(row) for row in frame.selectExpr(hash_expression(frame.schema.fields)).collect()] == expected
+        assert project.rows("select * from {schema}.wide_digests") == expected
 
 
 def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project: Project) -> None:

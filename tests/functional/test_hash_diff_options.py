@@ -6,6 +6,7 @@ import datetime
 import hashlib
 import json
 import os
+import time
 from typing import Any
 
 import pytest
@@ -374,7 +375,7 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
                     config: {partition_by: [country]}
                     columns:
                       - {name: id, data_type: bigint}
-                      - {name: country, data_type: string, description: Two letters}
+                      - {name: country, data_type: string, description: Two letters, meta: {dbt_cdc: {key: true}}}
                       - {name: PAID-IN, description: "The customer's currency"}
                       - {name: Note, description: Kept apart, meta: {dbt_cdc: {sensitive: true}}}
                       - {name: nothing, description: No column}
@@ -398,11 +399,13 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
     twice = "(1, 'FR', 1.5D), (2, 'DE', null), (2, 'DE', null)"
     assert supply("2020-01-01", twice) == {key: {"I": 2, "U": 0, "D": 0, "X": 0, "N": 0} for key in MODELS}
     later = supply("2020-01-02", "(1, 'FR', 1.50D), (3, 'DE', 3D), (3, 'DE', 3D)")
-    assert later == {key: {"I": 1, "U": 0, "D": 1, "X": 0, "N": 1} for key in MODELS}
+    # from_json has a key of its own, the country: its id of DE has changed
+    own = {"from_json": {"I": 0, "U": 1, "D": 0, "X": 0, "N": 1}}
+    assert later == {key: {"I": 1, "U": 0, "D": 1, "X": 0, "N": 1} for key in MODELS} | own
     for name, paid in {"from_json": "1.50", "from_parquet": "1.5", "from_table": "1.5"}.items():
         query = f"select id, country, cast(paid as string), operation from {{schema}}.{name} order by id"
         assert project.rows(query)[0] == (1, "FR", paid, "N")
-        assert project.rows(query)[1][3] == "I"
+        assert project.rows(query)[1][3] == ("U" if name in own else "I")
 
     # what dbt has a key for reaches the tables
     assert sorted(path.name for path in elsewhere.iterdir()) == sorted(
@@ -462,7 +465,7 @@ models:
 
 @pytest.mark.one_format("delta")
 def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_the_runs_own_date(
-    project: Project,
+    project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     models = {f"models/{name}.py": MODEL.replace(FROM_CSV, f'spark.table("{project.schema}.rows")')
               for name in ("listed", "strict")}  # fmt: skip
@@ -478,8 +481,15 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
         project.sql(f"{table} as select * from values {rows} as t ({columns})")
 
     supply("(1, '555', 'x'), (2, '556', 'x'), (3, null, 'x')")
-    dates = [datetime.datetime.now(datetime.timezone.utc).date()]
-    project.dbt("run", "--vars", "day: '2020-01-05'")
+    now = datetime.datetime.now(datetime.timezone.utc)
+    dates = [now.date()]
+    monkeypatch.setenv("TZ", "Etc/GMT+12" if now.hour < 12 else "Etc/GMT-14")  # where it is another day
+    time.tzset()
+    try:
+        project.dbt("run", "--vars", "day: '2020-01-05'")
+    finally:
+        monkeypatch.undo()
+        time.tzset()
     dates.append(datetime.datetime.now(datetime.timezone.utc).date())
     date = project.rows("select distinct eff_start_date from {schema}.strict")[0][0]
     assert date in dates
@@ -515,7 +525,7 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
 
 @pytest.mark.one_format("delta")
 def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
-    query = "select 1 as id, 3.7D as n, array('1', 'x') as tags, 5 as day"
+    query = "select 1 as id, 3.7D as n, 9007199254740993L as wide, 0.1D as near, array('1', 'x') as tags, 5 as day"
     project.write(
         {
             "models/t.py": f"""
@@ -525,11 +535,11 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
             """
         }
     )
-    types = {"tags": "array<int>", "day": "date", "n": "int"}
+    types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float"}
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
         "day": "column 'day': Spark casts no int to date",
-        "n": "1 rows have a value that does not cast: does not cast: n (int) '3.7'",
+        "n": "1 rows have a value that does not cast: does not cast: n (int) '3.7', wide (double) '9007199254740993'. ",
     }.items():
         columns = "".join(f"      - {{name: {column}, data_type: {kind}}}\n" for column, kind in types.items())
         project.write({"models/t.yml": f"models:\n  - name: t\n    columns:\n{columns}"})

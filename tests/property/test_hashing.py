@@ -18,7 +18,7 @@ pytestmark = pytest.mark.one_format("delta")
 
 SCHEMA = (
     "a string, b string, c binary, d array<string>, e struct<x: string, y: int>, f decimal(10, 2), g date, h double,"
-    " i map<string, string>"
+    " i map<string, string>, j timestamp"
 )
 TEXTS = st.sampled_from(["", "NULL", "null", '"', '","b":"', "\\", "a", "ab", "b", "{", "}", "\n", "\x00", "é", "😀"])
 TEXTS |= st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
@@ -33,7 +33,17 @@ ROWS = st.tuples(
     st.none() | st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)),
     st.none() | st.sampled_from([0.0, -0.0, 1.0, float("nan"), float("inf"), -float("inf"), 1e-300]),
     st.none() | st.dictionaries(TEXTS, MAYBE, max_size=3),
+    st.none() | st.datetimes(datetime.datetime(1900, 1, 1), datetime.datetime(2100, 1, 1)),
 )
+#: A row, the columns in which a second differs from it by what another has, and where a third cuts its first text.
+NEAR = st.tuples(ROWS, ROWS, st.sets(st.integers(0, 9), min_size=1, max_size=2), st.integers(0, 3))
+
+
+def neighbours(row: tuple[Any, ...], other: tuple[Any, ...], columns: set[int], cut: int) -> list[tuple[Any, ...]]:
+    """The row, one that differs in few columns, and one with a part of its first text moved to the second."""
+    changed = tuple(other[i] if i in columns else value for i, value in enumerate(row))
+    first, second = row[0] or "", row[1] or ""
+    return [row, changed, (first[:cut], first[cut:] + second, *row[2:])]
 
 
 def identity(row: tuple[Any, ...]) -> str:
@@ -46,8 +56,9 @@ def identity(row: tuple[Any, ...]) -> str:
 
 
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-@given(rows=st.lists(ROWS, min_size=20, max_size=60))
-def test_distinct_rows_have_distinct_pre_images(spark: SparkSession, rows: list[tuple[Any, ...]]) -> None:
+@given(near=st.lists(NEAR, min_size=10, max_size=40))
+def test_distinct_rows_have_distinct_pre_images(spark: SparkSession, near: list[tuple[Any, ...]]) -> None:
+    rows = [row for drawn in near for row in neighbours(*drawn)]
     frame = spark.createDataFrame(rows, SCHEMA)
     images = [row[0] for row in frame.selectExpr(pre_image(frame.schema.fields)).collect()]
     same = {identity(row): image for row, image in zip(rows, images, strict=True)}

@@ -1,0 +1,51 @@
+"""What hash_diff refuses before it looks at the data: tables that are not as its last load left them, dates gone by."""
+
+from __future__ import annotations
+
+from dbt_cdc._hash_diff_layout import LOAD, Settings
+from dbt_cdc._hash_diff_tables import FIRST_LOAD, Marker, Tables
+
+
+def foreign_faults(tables: Tables) -> list[str]:
+    """Tables that are not ours but have the names of ours."""
+    settings = tables.settings
+    own = {
+        settings.base: {"keyhash", "nonkeyhash", LOAD},
+        settings.history: {"keyhash", "nonkeyhash", "eff_start_date"},
+        settings.sensitive_base: {"keyhash", "nonkeyhash"},
+        settings.rejects: {"keyhash", "fault", "incoming_row"},
+    }
+    return [
+        f"{table} is a table that hash_diff did not make (it lacks {', '.join(sorted(lacking))}). Rename it, or "
+        "the model"
+        for table, columns in own.items()
+        if tables.exists(table) and (lacking := columns - {*tables.spark.table(table).columns})
+    ]
+
+
+def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
+    """What was taken away of base table and history, so that the next load could not go on where the last ended."""
+    base, history = tables.settings.base, tables.settings.history
+    has_base, has_history = tables.exists(base), tables.exists(history)
+    if tables.settings.full_refresh or not (has_base or has_history):
+        return []
+    first = tables.properties(base).get(FIRST_LOAD) if has_base else None
+    of_history = tables.properties(history).get(FIRST_LOAD) if has_history else None
+    remedy = "Bring it back, or start both anew with --full-refresh"
+    if marker and not has_history and marker.load != first:
+        return [f"{history} is gone, but its table {base} is there, with more than one load. {remedy}"]
+    # a full refresh that was killed leaves the history of the table before
+    if not marker and of_history and first in (None, of_history):
+        return [f"{base} is gone or was emptied, but its history {history} is there. {remedy}"]
+    return []
+
+
+def date_faults(settings: Settings, marker: Marker | None) -> list[str]:
+    """A date before that of the last load."""
+    date = settings.effective_date
+    if not marker or date >= marker.effective_date or settings.allow_older_date:
+        return []
+    return [
+        f"effective_date is {date}, the last load was of {marker.effective_date}. Load dates in order, or "
+        "set allow_older_effective_date: true to take back every load since and load this date"
+    ]

@@ -1,15 +1,15 @@
 {#- Columns whose type in the batch is not the table's. -#}
-{%- macro _apply_casts(plan, known) -%}
-    {#- Columns that the batch has in another type than the table: name -> the table's type. A value that would not come
-        back the same is a fault, so that an event reads the same in every batch. -#}
-    {%- set own, casts = dbt_cdc._types_by_name(known), {} -%}
+{%- macro _apply_casts(plan, own) -%}
+    {#- Columns that the batch has in another type than the table (`own`: types by name): name -> the table's type. A value
+        that would not come back the same is a fault, so that an event reads the same in every batch. -#}
+    {%- set casts = {} -%}
     {%- for name in plan.key + (plan.payload | map(attribute='source') | select | list) -%}
         {%- set name = name | lower -%}
         {%- set type, own_type = plan.types[name], own.get(name, plan.types[name]) -%}
         {%- if not dbt_cdc._apply_is_cast(type, own_type) -%}
             {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own_type ~ ", the batch " ~ type
                                       ~ ": cast it in the model, or run with --full-refresh") -%}
-        {%- elif type != own_type and '<' not in own_type ~ type -%}
+        {%- elif type != own_type -%}
             {%- do casts.update({name: own_type}) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -18,17 +18,9 @@
 
 
 {%- macro _apply_is_cast(type, own) -%}
-    {#- Whether values of one type are ever those of the other: a number is no date, whatever Spark would make of it. -#}
-    {%- if dbt_cdc._apply_nesting(type) != dbt_cdc._apply_nesting(own) -%}{%- do return(false) -%}{%- endif -%}
-    {%- do return('<' in type or dbt_cdc._are_of_one_kind(type, own)) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_nesting(type) -%}
-    {#- What must be alike in two nested types: their shape and names, whatever the numbers in them. Empty for others, and
-        for structs so long that Spark cuts the text. -#}
-    {%- if '<' not in type or 'more fields' in type -%}{%- do return('') -%}{%- endif -%}
-    {%- do return(modules.re.sub('\\b(tinyint|smallint|int|bigint|float|double|decimal[(][0-9,]+[)])', 'number', type | lower)) -%}
+    {#- Whether values of one type are ever those of the other: a number is no date, whatever Spark would make of it, and
+        what is nested is not looked at value by value: its numbers may be narrower than the table's. -#}
+    {%- do return(dbt_cdc._widens_inside(type, own) if '<' in type ~ own else dbt_cdc._are_of_one_kind(type, own)) -%}
 {%- endmacro -%}
 
 

@@ -22,16 +22,17 @@
 
 
 {%- macro _apply_cast_faults(plan) -%}
-    {#- Values that do not come back the same from the type that the table has. -#}
-    {%- set faults, measures = [], [] -%}
-    {%- for name, type in plan.casts.items() -%}
+    {#- Values that do not come back the same from the type that the table has. What is nested only ever widens. -#}
+    {%- set faults, measures, casts = [], [], {} -%}
+    {%- for name, type in plan.casts.items() if '<' not in type -%}{%- do casts.update({name: type}) -%}{%- endfor -%}
+    {%- for name, type in casts.items() -%}
         {%- set column = dbt_cdc._quote(name) -%}
         {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ type ~ ') as ' ~ plan.types[name] ~ ') <=> ' ~ column ~ ')' -%}
         {%- do measures.extend(['count_if(' ~ lost ~ ')', 'min(if(' ~ lost ~ ', cast(' ~ column ~ ' as string), null))']) -%}
     {%- endfor -%}
     {%- if not measures -%}{%- do return([]) -%}{%- endif -%}
     {%- set row = run_query('select ' ~ measures | join(', ') ~ ' from ' ~ plan.stage)[0] -%}
-    {%- for name, type in plan.casts.items() -%}
+    {%- for name, type in casts.items() -%}
         {%- set count, example = row[2 * loop.index0], row[2 * loop.index0 + 1] -%}
         {%- if count -%}
             {%- do faults.append("column '" ~ name ~ "': the table has type " ~ type ~ ", the batch " ~ plan.types[name] ~ " with "

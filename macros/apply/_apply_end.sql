@@ -47,14 +47,14 @@
     {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
     {%- for relation in relations if plan.new -%}
         {%- set has = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
-        {%- set names, added = [], [] -%}
+        {%- set types, added = {}, [] -%}
         {%- for column in plan.new if column.name | lower not in has -%}
-            {%- do names.append(column.name) -%}
-            {%- do added.append(dbt_cdc._quote(column.name) ~ ' ' ~ column.type) -%}
+            {%- do types.update({column.name: plan.types[column.name | lower]}) -%}
+            {%- do added.append(dbt_cdc._quote(column.name) ~ ' ' ~ dbt_cdc._type_text(types[column.name])) -%}
         {%- endfor -%}
         {%- if added -%}
-            {%- do dbt_cdc._allow_names(relation, plan.format, names) -%}
-            {%- for type in plan.new | map(attribute='type') | unique -%}
+            {%- do dbt_cdc._allow_names(relation, plan.format, types.keys(), types.values()) -%}
+            {%- for type in types.values() | unique -%}
                 {%- for statement in dbt_cdc._for_format('allow_type', plan.format)(relation, type) -%}
                     {%- do dbt_cdc._apply_run(statement) -%}
                 {%- endfor -%}

@@ -63,7 +63,7 @@
     {#- Of the target as it is: it gets its new columns later, when nothing can be refused any more. -#}
     {%- set new, columns = plan.new | map(attribute='name') | list, dbt_cdc._quoted_list(plan.key) -%}
     {%- for column in plan.payload -%}
-        {%- do columns.append('cast(null as ' ~ column.type ~ ')' if column.name in new else dbt_cdc._quote(column.name)) -%}
+        {%- do columns.append('null' if column.name in new else dbt_cdc._quote(column.name)) -%}
     {%- endfor -%}
     {%- do return(columns) -%}
 {%- endmacro -%}

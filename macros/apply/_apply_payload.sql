@@ -31,10 +31,6 @@
         {%- do plan.faults.append("on_schema_change: sync_all_columns would drop " ~ missing_names
                                   ~ ", which dbt-spark does not do: use append_new_columns, or run with --full-refresh") -%}
     {%- endif -%}
-    {%- for column in more if 'more fields' in column.type -%}
-        {%- do plan.faults.append("the new column '" ~ column.name ~ "' is a struct of more fields than Spark's text of a type has:"
-                                  ~ " raise spark.sql.debug.maxToStringFields, or run with --full-refresh") -%}
-    {%- endfor -%}
     {%- do plan.new.extend(more) -%}
     {%- do return(more) -%}
 {%- endmacro -%}

@@ -12,7 +12,7 @@
     {%- set batch = adapter.get_columns_in_relation(relations.stage) -%}
     {%- set known = dbt_cdc._apply_known(relations, state) -%}
     {%- set names = batch | map(attribute='name') | list -%}
-    {%- set faults, types = [], dbt_cdc._types_by_name(batch) -%}
+    {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, batch) -%}
     {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
                         format=config.get('file_format'), conflict=options.on_conflict,
                         reads_nothing=dbt_cdc._apply_reads_nothing(options), intervals=dbt_cdc._apply_intervals(options), new=[],
@@ -37,12 +37,11 @@
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
     {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
-    {%- do plan.update(casts=dbt_cdc._apply_casts(plan, known)) -%}
+    {%- set own = dbt_cdc._whole_types(relations.ledger if state.rebuild else relations.target, known) -%}
+    {%- do plan.update(casts=dbt_cdc._apply_casts(plan, own)) -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
         {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
-        {%- do plan.update(column_names=dbt_cdc._apply_target_columns(plan)
-                                        + (plan.moments.values() | map(attribute='parts') | sum(start=[]))) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
         {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.ledger)) -%}
         {%- do faults.extend(dbt_cdc._apply_contract(plan)) -%}

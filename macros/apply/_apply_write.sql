@@ -75,7 +75,7 @@
 {%- macro _apply_create(plan, relation, query, temporary=false, properties={}) -%}
     {#- A table of ours: `or replace` so that a reader never misses it. Column mapping where a name asks for it. -#}
     {%- set format = config.get('file_format') -%}
-    {%- set all_properties = dbt_cdc._properties_of_names([] if temporary else plan.column_names, format) -%}
+    {%- set all_properties = {} if temporary else dbt_cdc._apply_properties_of_names(plan) -%}
     {%- do all_properties.update(config.get('tblproperties') or {} if relation == plan.target else {}) -%}
     {%- do all_properties.update(properties) -%}
     {%- set contract = relation == plan.target and config.get('contract').enforced -%}
@@ -94,4 +94,13 @@ as
 {{ get_select_subquery(query) if contract else query }}
     {%- endset -%}
     {%- do return(sql) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_properties_of_names(plan) -%}
+    {#- Of the ledger and the target: names of columns, in structs among them and in the moments. -#}
+    {%- set types = plan.moments.values() | map(attribute='type') | list -%}
+    {%- for name in plan.key -%}{%- do types.append(plan.types[name | lower]) -%}{%- endfor -%}
+    {%- for column in plan.payload -%}{%- do types.append(plan.types.get(column.source | lower, column.type)) -%}{%- endfor -%}
+    {%- do return(dbt_cdc._properties_of_names(dbt_cdc._apply_target_columns(plan), plan.format, types)) -%}
 {%- endmacro -%}

@@ -23,19 +23,3 @@
     {%- if '<' in old ~ new -%}{%- do return(dbt_cdc._widens_inside(old, new)) -%}{%- endif -%}
     {%- do return('other' in [dbt_cdc._family_of_type(old), dbt_cdc._family_of_type(new)] or dbt_cdc._are_of_one_kind(old, new)) -%}
 {%- endmacro -%}
-
-
-{%- macro _widens_inside(old, new) -%}
-    {#- Are nested types alike but for numbers that have become wider? -#}
-    {%- set number, widths = '\\b(tinyint|smallint|int|bigint|float|double)\\b', ['tinyint', 'smallint', 'int', 'bigint'] -%}
-    {%- if modules.re.sub(number, 'number', old) != modules.re.sub(number, 'number', new) -%}{%- do return(false) -%}{%- endif -%}
-    {%- set wide = modules.re.findall(number, new) -%}
-    {%- for narrow in modules.re.findall(number, old) if narrow != wide[loop.index0] -%}
-        {%- set both = [narrow, wide[loop.index0]] -%}
-        {%- if both != ['float', 'double'] and not (narrow in widths and both[1] in widths
-                                                    and widths.index(narrow) < widths.index(both[1])) -%}
-            {%- do return(false) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(true) -%}
-{%- endmacro -%}

@@ -14,3 +14,53 @@
     {%- set families = [dbt_cdc._family_of_type(one), dbt_cdc._family_of_type(other)] | sort -%}
     {%- do return('text' in families or families[0] == families[1] or families in [['boolean', 'number'], ['date', 'moment']]) -%}
 {%- endmacro -%}
+
+
+{%- macro _widens_inside(old, new) -%}
+    {#- Are nested types alike but for numbers that have become wider? -#}
+    {%- set number = '\\b(?:tinyint|smallint|int|bigint|float|double|decimal[(][0-9]+,[0-9]+[)])' -%}
+    {%- set old, new = old | lower, new | lower -%}
+    {%- if modules.re.sub(number, 'number', old) != modules.re.sub(number, 'number', new) -%}{%- do return(false) -%}{%- endif -%}
+    {%- set wide = modules.re.findall(number, new) -%}
+    {%- for narrow in modules.re.findall(number, old) -%}
+        {%- if not dbt_cdc._widens(narrow, wide[loop.index0]) -%}{%- do return(false) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(true) -%}
+{%- endmacro -%}
+
+
+{%- macro _widens(old, new) -%}
+    {#- Does a type of numbers hold all values of another? -#}
+    {%- set narrower = {'smallint': ['tinyint'], 'float': ['tinyint', 'smallint']} -%}
+    {%- do narrower.update({'int': narrower.float, 'bigint': narrower.float + ['int'], 'double': narrower.float + ['int', 'float']}) -%}
+    {%- if old == new or old in narrower.get(new, []) -%}{%- do return(true) -%}{%- endif -%}
+    {%- if 'decimal' not in old or 'decimal' not in new -%}{%- do return(false) -%}{%- endif -%}
+    {%- set before, after = modules.re.findall('[0-9]+', old), modules.re.findall('[0-9]+', new) -%}
+    {%- set more, finer = (after[0] | int) - (before[0] | int), (after[1] | int) - (before[1] | int) -%}
+    {%- do return(more >= finer >= 0) -%}
+{%- endmacro -%}
+
+
+{%- macro _whole_types(relation, columns) -%}
+    {#- Types by lower-case name, also of structs so long that Spark cuts their text. -#}
+    {%- set types, asked = dbt_cdc._types_by_name(columns), {} -%}
+    {%- for column in columns if 'more fields' in column.dtype -%}
+        {%- do asked.update({column.name | lower: 'typeof(any_value(' ~ dbt_cdc._quote(column.name) ~ '))'}) -%}
+    {%- endfor -%}
+    {%- if asked -%}
+        {%- set row = run_query('select ' ~ asked.values() | join(', ') ~ ' from ' ~ relation ~ ' where false')[0] -%}
+        {%- for name in asked -%}{%- do types.update({name: row[loop.index0]}) -%}{%- endfor -%}
+    {%- endif -%}
+    {%- do return(types) -%}
+{%- endmacro -%}
+
+
+{%- macro _type_text(type) -%}
+    {#- A type's text as SQL takes it: with the names in structs quoted. -#}
+    {%- do return(modules.re.sub('(?<=[<,])([^<>,:]+):', '`\\1`:', type.replace('`', '``'))) -%}
+{%- endmacro -%}
+
+
+{%- macro _names_inside(type) -%}
+    {%- do return(modules.re.findall('(?<=[<,])([^<>,:]+):', type)) -%}
+{%- endmacro -%}

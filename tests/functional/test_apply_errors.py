@@ -224,14 +224,17 @@ REFUSED = {
             "column 'part': the table has type int, the batch timestamp: cast it in the model, or run with --full-refresh",
         ],
     ),
-    "wide_struct": (
+    "narrower_inside": (
         model(
-            FIRST,
-            f"select *, named_struct({WIDE}) as wide from ({FIRST})",
+            f"select *, array(1) as list, named_struct({WIDE}) as wide, map('a', 1.00) as prices from ({FIRST})",
+            f"select *, array(1.5D) as list, named_struct({WIDE}L) as wide, map('a', 1.234) as prices from ({FIRST})",
             GOOD,
-            on_schema_change="append_new_columns",
         ),
-        ["the new column 'wide' is a struct of more fields than Spark's text of a type has"],
+        [
+            "column 'list': the table has type array<int>, the batch array<double>: cast it in the model",
+            "f29:int>, the batch struct<f0:int,",
+            "column 'prices': the table has type map<string,decimal(3,2)>, the batch map<string,decimal(4,3)>: cast it",
+        ],
     ),
     "nested_otherwise": (
         model(

@@ -90,7 +90,8 @@
         'dbt_cdc.upto': commits[-1].version,
         'dbt_cdc.upto_micros': commits[-1].micros,
     } -%}
-    {%- do properties.update(dbt_cdc._properties_of_names(table.columns | map(attribute='name'), table.format)) -%}
+    {%- do properties.update(dbt_cdc._properties_of_names(table.columns | map(attribute='name'), table.format,
+                                                           table.columns | map(attribute='dtype'))) -%}
     {%- do properties.update(dbt_cdc._for_format('change_log', table.format)()) -%}
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}
     {%- call statement('change_log', auto_begin=false) -%}

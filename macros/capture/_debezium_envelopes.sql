@@ -33,7 +33,7 @@
 
 
 {%- macro _debezium_struct(feed) -%}
-    {%- set prefix = '' if feed.form == 'flat' else feed.value ~ '.' -%}
+    {%- set prefix = dbt_cdc._debezium_prefix(feed) -%}
         select
             {{ prefix }}before,
             {{ prefix }}after,
@@ -54,25 +54,56 @@
 {%- endmacro -%}
 
 
+{%- macro _debezium_prefix(feed) -%}
+    {%- do return(feed.value ~ '.' if feed.form == 'struct' else '') -%}
+{%- endmacro -%}
+
+
+{%- macro _debezium_fields(feed) -%}
+    {#- What an image has: types by name. Of JSON what is asked for, as text. -#}
+    {%- set fields = {} -%}
+    {%- if feed.form == 'json' -%}
+        {%- for name in feed.columns -%}{%- do fields.update({name: 'string'}) -%}{%- endfor -%}
+    {%- else -%}
+        {%- for row in run_query('describe query select ' ~ dbt_cdc._debezium_prefix(feed) ~ 'after.* from ' ~ feed.relation) -%}
+            {%- do fields.update({row[0]: row[1]}) -%}
+        {%- endfor -%}
+    {%- endif -%}
+    {%- do return(fields) -%}
+{%- endmacro -%}
+
+
+{%- macro _debezium_raw(feed, name) -%}
+    {#- A column as the envelope has it, but for the mark. -#}
+    {%- set raw = 'image.' ~ dbt_cdc._quote(name) -%}
+    {%- set mark = dbt_cdc._debezium_unavailable(feed, name) -%}
+    {%- do return('if(' ~ mark ~ ', null, ' ~ raw ~ ')' if mark else raw) -%}
+{%- endmacro -%}
+
+
 {%- macro _debezium_set_columns(feed) -%}
     {#- PostgreSQL sends a mark instead of a large value that an update left alone. Such an event sets the other columns
         only: their names, for `columns_to_update`; NULL where it sets all. -#}
-    {%- if feed.form != 'json' -%}{%- do return('cast(null as array<string>)') -%}{%- endif -%}
     {%- set marked, names = [], [] -%}
-    {%- for name in feed.columns -%}
-        {%- set mark = dbt_cdc._debezium_unavailable('image.' ~ dbt_cdc._quote(name)) -%}
-        {%- do marked.append(mark) -%}
-        {%- do names.append('if(' ~ mark ~ ', null, ' ~ dbt_cdc._literal(name) ~ ')') -%}
+    {%- for name in feed.columns or feed.fields -%}
+        {%- set mark = dbt_cdc._debezium_unavailable(feed, name) -%}
+        {%- if mark -%}{%- do marked.append(mark) -%}{%- endif -%}
+        {%- do names.append('if(' ~ mark ~ ', null, ' ~ dbt_cdc._literal(name) ~ ')' if mark else dbt_cdc._literal(name)) -%}
     {%- endfor -%}
+    {%- if not marked -%}{%- do return('cast(null as array<string>)') -%}{%- endif -%}
     {%- do return('if(' ~ marked | join(' or ') ~ ',\n            array_compact(array(' ~ names | join(', ') ~ ')), null)') -%}
 {%- endmacro -%}
 
 
-{%- macro _debezium_unavailable(raw) -%}
-    {#- The mark: as text, in base64, and what stands in arrays (as text, as the numbers of its bytes) and in maps. -#}
+{%- macro _debezium_unavailable(feed, name) -%}
+    {#- The condition that a column is the mark: as text, in base64, and what stands in arrays (as text, as the numbers of its
+        bytes) and in maps. None for a type that can't hold it. -#}
+    {%- set raw, type = 'image.' ~ dbt_cdc._quote(name), feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
+    {%- set read = {'string': raw, 'binary': 'cast(' ~ raw ~ ' as string)', 'array': 'to_json(' ~ raw ~ ')', 'map': 'to_json(' ~ raw ~ ')'} -%}
+    {%- if dbt_cdc._type_family(type) not in read -%}{%- do return('') -%}{%- endif -%}
     {%- set mark = '__debezium_unavailable_value' -%}
     {%- set bytes = '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]' -%}
     {%- set spellings = [mark, 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '["' ~ mark ~ '"]', bytes,
                          '{"' ~ mark ~ '":"' ~ mark ~ '"}'] -%}
-    {%- do return('coalesce(' ~ raw ~ ' in (' ~ dbt_cdc._literal_list(spellings) ~ '), false)') -%}
+    {%- do return('coalesce(' ~ read[dbt_cdc._type_family(type)] ~ ' in (' ~ dbt_cdc._literal_list(spellings) ~ '), false)') -%}
 {%- endmacro -%}

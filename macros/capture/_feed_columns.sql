@@ -39,3 +39,17 @@
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
+
+
+{%- macro _read_as(value, type) -%}
+    {#- NULL where the value is none of the type. What is nested Spark reads part by part. -#}
+    {%- do return(('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _read_or_fail(feed, name, type, raw, read) -%}
+    {#- What was read, whatever spark.sql.ansi.enabled says: a value of which nothing came fails the query. -#}
+    {%- set told = 'dbt_cdc: ' ~ feed ~ ': column ' ~ name ~ ' (' ~ type ~ ') has a value that is none: ' -%}
+    {%- do return('coalesce(' ~ read ~ ', if(' ~ raw ~ ' is null, null, raise_error(concat(' ~ dbt_cdc._literal(told)
+                  ~ ', cast(' ~ raw ~ ' as string)))))') -%}
+{%- endmacro -%}

@@ -18,7 +18,8 @@
     {%- for column in adapter.get_columns_in_relation(relation) -%}
         {%- do found.update({column.name | lower: column.dtype | lower}) -%}
     {%- endfor -%}
-    {%- set type = found.get(value.split('.')[0] | lower, '') -%}
+    {%- set path = [value] if value | lower in found else value.split('.') -%}
+    {%- set type = found.get(path[0] | lower, '') -%}
     {%- set flat = 'before' in found and 'after' in found and 'op' in found -%}
     {%- set form = 'flat' if flat else ('struct' if type.startswith('struct') else 'json') -%}
     {%- set faults = [] -%}
@@ -34,8 +35,14 @@
     {%- do faults.extend(dbt_cdc._feed_column_faults('from_debezium', columns)) -%}
     {%- do faults.extend(dbt_cdc._encoding_faults(columns, encodings)) -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
-    {%- do return({'relation': relation, 'form': form, 'columns': columns, 'value': value, 'encodings': encodings,
-                   'sequence': sequence, 'has': found, 'binary': type == 'binary'}) -%}
+    {%- set feed = {'relation': relation, 'form': form, 'columns': columns, 'value': dbt_cdc._quoted_list(path) | join('.'),
+                    'encodings': encodings, 'sequence': sequence, 'has': found, 'binary': type == 'binary'} -%}
+    {%- do feed.update(fields=dbt_cdc._debezium_fields(feed)) -%}
+    {%- for name in columns or {} if dbt_cdc._spelled(name, feed.fields) not in feed.fields -%}
+        {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column', name, feed.fields.keys() | list)) -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
+    {%- do return(feed) -%}
 {%- endmacro -%}
 
 
@@ -64,13 +71,9 @@
     )
 
     select
-        {% if feed.columns is none -%}
-            image.*,
-        {%- else -%}
-            {% for name, type in feed.columns.items() -%}
-            {{ dbt_cdc._debezium_value(feed, name, type) }} as {{ dbt_cdc._quote(name) }},
-            {% endfor %}
-        {%- endif %}
+        {% for name, type in (feed.columns or feed.fields).items() -%}
+        {{ dbt_cdc._debezium_value(feed, name, type) if feed.columns else dbt_cdc._debezium_raw(feed, name) }} as {{ dbt_cdc._quote(name) }},
+        {% endfor -%}
         _op,
         _ts,
         _sequence,

@@ -19,20 +19,32 @@
     (
     select
         {% for name, type in wanted.items() -%}
-        cast({{ dbt_cdc._quote(name) }} as {{ type }}) as {{ dbt_cdc._quote(name) }},
+        {{ dbt_cdc._dms_value(name, type, has) }} as {{ dbt_cdc._quote(name) }},
         {% endfor -%}
         {{ dbt_cdc._dms_operation(source_relation, op) if op in has else "'r'" }} as _op,
-        {{ 'cast(' ~ dbt_cdc._quote(timestamp) ~ ' as timestamp)' if timestamp in has else 'cast(null as timestamp)' }} as _ts,
-        {{ dbt_cdc._dms_sequence(sequence or timestamp, has) }} as _sequence
+        {{ dbt_cdc._dms_value(timestamp, 'timestamp', has) if timestamp in has else 'cast(null as timestamp)' }} as _ts,
+        {{ dbt_cdc._dms_sequence(sequence or timestamp, op, has) }} as _sequence
     from {{ source_relation }}
     )
+{%- endmacro -%}
+
+
+{%- macro _dms_value(name, type, has) -%}
+    {%- set value = dbt_cdc._quote(name) -%}
+    {%- if has[dbt_cdc._spelled(name, has)] == type -%}{%- do return(value) -%}{%- endif -%}
+    {%- do return(dbt_cdc._read_or_fail('from_dms', name, type, value, dbt_cdc._read_as(value, type))) -%}
+{%- endmacro -%}
+
+
+{%- macro _dms_is_load(op) -%}
+    {%- do return("coalesce(" ~ dbt_cdc._quote(op) ~ ", '') = ''") -%}
 {%- endmacro -%}
 
 
 {%- macro _dms_operation(relation, op) -%}
     {%- set column = dbt_cdc._quote(op) -%}
         case
-            when {{ column }} is null or {{ column }} = '' then 'r'
+            when {{ dbt_cdc._dms_is_load(op) }} then 'r'
             when {{ column }} in ('I', 'U', 'D') then lower({{ column }})
             else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ relation ~ " has a row with another operation than I, U, D in "
                 ~ op ~ "; expected DMS output, give the column of the operation as `op`") }})
@@ -40,17 +52,21 @@
 {%- endmacro -%}
 
 
-{%- macro _dms_sequence(name, has) -%}
-    {#- As text that sorts; what has none, the rows of a full load, comes first. -#}
-    {%- if name not in has -%}{%- do return("''") -%}{%- endif -%}
-    {%- set text = 'cast(' ~ dbt_cdc._quote(name) ~ ' as string)' -%}
+{%- macro _dms_sequence(name, op, has) -%}
+    {#- As text that sorts. The rows of a full load come first, whatever they hold: a load's time is that of the transfer,
+        which may be later than a change that the row does not show yet. -#}
+    {%- if name not in has or op not in has -%}{%- do return("''") -%}{%- endif -%}
+    {%- set column = dbt_cdc._quote(name) -%}
+    {%- set text = 'cast(' ~ column ~ ' as string)' -%}
     {%- if has[name] == 'timestamp' -%}
         {#- its text is in the session's zone, where hours come again when clocks go back -#}
-        {%- set text = "lpad(cast(unix_micros(" ~ dbt_cdc._quote(name) ~ ") as string), 20, '0')" -%}
-    {%- elif dbt_cdc._type_family(has[name]) in ['tinyint', 'smallint', 'int', 'bigint', 'decimal'] -%}
+        {%- set text = "lpad(cast(unix_micros(" ~ column ~ ") as string), 20, '0')" -%}
+    {%- elif dbt_cdc._family_of_type(has[name]) == 'number' -%}
         {%- set text = "lpad(" ~ text ~ ", 38, '0')" -%}
+    {%- elif dbt_cdc._family_of_type(has[name]) == 'text' -%}
+        {%- set text = 'if(' ~ column ~ " rlike '^[0-9]{1,38}$', lpad(" ~ column ~ ", 38, '0'), " ~ column ~ ')' -%}
     {%- endif -%}
-    {%- do return('coalesce(' ~ text ~ ", '')") -%}
+    {%- do return('if(' ~ dbt_cdc._dms_is_load(op) ~ ", '', " ~ text ~ ')') -%}
 {%- endmacro -%}
 
 
@@ -67,6 +83,11 @@
         {%- for argument, name in {'timestamp': timestamp, 'sequence': sequence}.items() if name and name not in has -%}
             {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in ' ~ argument, name, has.keys() | list)) -%}
         {%- endfor -%}
+        {%- set type = has.get(sequence or timestamp, 'string') -%}
+        {%- if dbt_cdc._type_family(type) in ['float', 'double'] or dbt_cdc._family_of_type(type) in ['boolean', 'binary', 'other'] -%}
+            {%- do faults.append("from_dms: column '" ~ (sequence or timestamp) ~ "' of type " ~ type ~ " can't order changes, expected"
+                ~ " text, a timestamp, a date, an integer or a decimal") -%}
+        {%- endif -%}
         {%- if not (timestamp or sequence) -%}
             {%- do faults.append("from_dms: rows with an operation need an order, got neither `timestamp` nor `sequence`, expected "
                 ~ "the column of DMS's TimestampColumnName, or one that holds AR_H_CHANGE_SEQ") -%}

@@ -235,14 +235,19 @@ def test_options_that_meet_each_other(project: Project) -> None:
         "select * from values (1, 'a', 7, 2) as t(id, number, later, ver)",
     ]
     drifting = [["(1, 1.5, 'U', 1)"], ["(1, 1.50, 'U', 1)", "(2, 2.50, 'U', 1)"]]
-    inside = "select {} as id, array({}) as list, named_struct('a b', {}, 'e.f', map('x', {})) as rec, 'U' as op, 1 as seq"
+    inside = (
+        "select {} as id, array({}) as list, named_struct('a b', {}, 'e.f', map('x', {})) as rec, 'U' as op, 1 as seq"
+    )
     # numbers within are narrower in later batches, an event given again is the same
     narrower = [
         inside.format(1, "1.0D", "1.250", "1L"),
         inside.format(1, 1, 1.25, 1) + " union all " + inside.format(2, 2, 2.25, 2),
     ]
     wide = ", ".join(f"'f {n}', {n}" for n in range(30))
-    widened = [["(1, 'U', 1)"], f"select 1 as id, named_struct({wide}) as rec, map('a b', 1) as props, 'U' as op, 2 as seq"]
+    widened = [
+        ["(1, 'U', 1)"],
+        f"select 1 as id, named_struct({wide}) as rec, map('a b', 1) as props, 'U' as op, 2 as seq",
+    ]
     respelled = [
         "select * from values (1, 'a', 'U', 1) as t(Id, V, op, seq)",
         "select * from values ('b', 1, 'U', 2) as t(v, ID, op, seq)",
@@ -299,7 +304,9 @@ def test_options_that_meet_each_other(project: Project) -> None:
     assert project.rows("select * from {schema}.dollar2 order by 3") == [("${x}", "a", 1, 2), ("${x}", "b", 2, None)]
     assert project.rows("select * from {schema}.odd_images1") == [(1, "a", 7)]
     assert project.rows("select * from {schema}.drifting1 order by 1") == [(1, Decimal("1.5")), (2, Decimal("2.5"))]
-    assert project.rows("select id, list, rec.`a b`, rec.`e.f`['x'], __START_AT, __END_AT from {schema}.narrower2 order by 1") == [
+    assert project.rows(
+        "select id, list, rec.`a b`, rec.`e.f`['x'], __START_AT, __END_AT from {schema}.narrower2 order by 1"
+    ) == [
         (1, [1.0], Decimal("1.250"), 1, 1, None),
         (2, [2.0], Decimal("2.250"), 2, 1, None),
     ]

@@ -125,10 +125,14 @@ def test_json_envelopes_with_their_schema_part_are_decoded_by_it(project: Projec
     ]
     store(project, "raw", texts(envelopes), "value string")
     store(project, "raw_bytes", [(text and text.encode(),) for (text,) in texts(envelopes)], "message binary")
+    project.sql("create view {schema}.odd_bytes as select message as `a message.body` from {schema}.raw_bytes")
     project.write(
         {
             "models/events.sql": model(f"from_debezium({table('raw')}, columns={COLUMNS})"),
             "models/from_bytes.sql": model(f"from_debezium({table('raw_bytes')}, columns={COLUMNS}, value='message')"),
+            "models/from_odd.sql": model(
+                f"from_debezium({table('odd_bytes')}, columns={COLUMNS}, value='A message.body')"
+            ),
         }
     )
     project.dbt("run")
@@ -151,6 +155,7 @@ def test_json_envelopes_with_their_schema_part_are_decoded_by_it(project: Projec
     ]
     assert project.rows(by_sequence.replace("events", "from_bytes")) == project.rows(by_sequence)
     assert project.columns("from_bytes") == project.columns("events")
+    assert project.rows(by_sequence.replace("events", "from_odd")) == project.rows(by_sequence)
 
 
 def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(project: Project) -> None:
@@ -162,10 +167,11 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
         "day": "date",
         "h": "binary",
     }
-    columns |= {"nano": "timestamp", "old": "timestamp_ntz", "tiny": "decimal(4,0)"}
+    columns |= {"nano": "timestamp", "old": "timestamp_ntz", "tiny": "decimal(4,0)", "eve": "date", "last": "date"}
     after = {"id": 1, "exact": "/w==", "said": "1234", "at": "2023-11-14T22:13:20Z", "day": 19675, "h": "00FF"}
-    after |= {"nano": 1700000000123456789, "old": -1, "tiny": "gA=="}
+    after |= {"nano": 1700000000123456789, "old": -1, "tiny": "gA==", "eve": -1, "last": 1700006399999999999}
     encodings = {"exact": "base64", "said": "text", "h": "hex", "nano": "nanos", "old": "millis", "tiny": "base64"}
+    encodings |= {"eve": "micros", "last": "nanos"}
     mysql = {"connector": "mysql", "file": "mysql-bin.000003", "pos": 154, "row": 2}
     body = {**payload("u", 0, after=after, source=mysql), "before": None}
     store(project, "raw", texts([body]), "value string")
@@ -190,6 +196,8 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
             datetime(2023, 11, 14, 22, 13, 20, 123456),
             datetime(1969, 12, 31, 23, 59, 59, 999000),
             Decimal("-128"),
+            date(1969, 12, 31),
+            date(2023, 11, 14),
             "u",
             SEEN,
             "mysql-bin.000003/00000000000000000154/00000000000000000002",
@@ -201,19 +209,22 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
 
 
 def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Project) -> None:
-    row = "struct<id: int, amount: decimal(10,2), at: bigint>"
+    row = "struct<id: int, amount: decimal(10,2), at: bigint, note: string, bytes: array<int>>"
     origin = "struct<connector: string, lsn: bigint, ts_ms: bigint>"
     flat = f"before {row}, after {row}, op string, source {origin}, ts_ms bigint"
     nested = f"value struct<before: {row}, after: {row}, op: string, source: {origin}, ts_ms: bigint>"
     source = Row(connector="postgresql", lsn=5, ts_ms=1700000000000)
-    kept = Row(id=1, amount=Decimal("1.50"), at=1700000000000)
+    kept = Row(id=1, amount=Decimal("1.50"), at=1700000000000, note="n", bytes=[1])
+    mark = "__debezium_unavailable_value"
+    marked = Row(id=1, amount=Decimal("1.50"), at=1700000000000, note=mark, bytes=[*mark.encode()])
     events = [
         Row(before=None, after=kept, op="c", source=source, ts_ms=1),
         Row(before=kept, after=None, op="d", source=Row(connector="postgresql", lsn=6, ts_ms=1700000000000), ts_ms=1),
+        Row(before=kept, after=marked, op="u", source=Row(connector="postgresql", lsn=7, ts_ms=1700000000000), ts_ms=1),
     ]
     store(project, "flat", events, flat)
     store(project, "nested", [*[(event,) for event in events], (None,)], nested)
-    columns = {"id": "bigint", "amount": "string", "at": "timestamp"}
+    columns = {"id": "bigint", "amount": "string", "at": "timestamp", "note": "string"}
     project.write(
         {
             "models/as_they_are.sql": model(f"from_debezium({table('flat')})"),
@@ -223,15 +234,17 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
         }
     )
     project.dbt("run")
-    low, high = "00000000000000000005", "00000000000000000006"
+    low, high, highest = (f"0000000000000000000{lsn}" for lsn in (5, 6, 7))
     assert project.rows("select * from {schema}.as_they_are order by _sequence") == [
-        (1, Decimal("1.50"), 1700000000000, "i", SEEN, low, None),
-        (1, Decimal("1.50"), 1700000000000, "d", SEEN, high, None),
+        (1, Decimal("1.50"), 1700000000000, "n", [1], "i", SEEN, low, None),
+        (1, Decimal("1.50"), 1700000000000, "n", [1], "d", SEEN, high, None),
+        (1, Decimal("1.50"), 1700000000000, None, None, "u", SEEN, highest, ["id", "amount", "at"]),
     ]
     assert project.columns("as_they_are")[:3] == [("id", "int"), ("amount", "decimal(10,2)"), ("at", "bigint")]
     assert project.rows("select * from {schema}.asked_for order by _sequence") == [
-        (1, "1.50", SEEN, "i", SEEN, low, None),
-        (1, "1.50", SEEN, "d", SEEN, high, None),
+        (1, "1.50", SEEN, "n", "i", SEEN, low, None),
+        (1, "1.50", SEEN, "n", "d", SEEN, high, None),
+        (1, "1.50", SEEN, None, "u", SEEN, highest, ["id", "amount", "at"]),
     ]
     assert project.columns("asked_for")[:3] == [("id", "bigint"), ("amount", "string"), ("at", "timestamp")]
 
@@ -243,6 +256,21 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "numbers", texts([payload("c", 1, after={"amount": too_long})]), "value string")
     store(project, "flattened", texts([{"id": 1, "__op": "c"}]), "value string")
     store(project, "broken", [('{"op": "c", "after": {"id": ',)], "value string")
+    unreadable = {"id": "x1", "amount": "a", "day": "soon", "bytes": "é!"}
+    store(project, "unreadable", texts([payload("c", 1, after={n: v}) for n, v in unreadable.items()]), "value string")
+    micro_time = with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})
+    store(project, "micro_times", texts([micro_time]), "value string")
+    store(project, "dms_rows", [("I", "12a", "2024-01-01")], "Op string, amount string, changed string")
+    store(project, "structs", [((1,), (2,), "u")], "before struct<id: int>, after struct<id: int>, op string")
+    types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary"}
+    encodings = {"amount": "text", "bytes": "base64"}
+    one_each = {
+        f"models/unreadable_{name}.sql": model(
+            f"from_debezium({table('unreadable')}, columns={{{name!r}: {type_!r}}},"
+            f" encodings={ {n: e for n, e in encodings.items() if n == name}!r})"
+        )
+        for name, type_ in types.items()
+    }
     project.write(
         {
             "models/decimals_read.sql": model(
@@ -255,6 +283,12 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             "models/flattened_read.sql": model(f"from_debezium({table('flattened')}, columns={{'id': 'int'}})"),
             "models/broken_read.sql": model(f"from_debezium({table('broken')}, columns={{'id': 'int'}})"),
             "models/untyped.sql": model(f"from_debezium({table('times')})"),
+            **one_each,
+            "models/micro_times_read.sql": model(f"from_debezium({table('micro_times')}, columns={{'born': 'date'}})"),
+            "models/dms_read.sql": model(
+                f"from_dms({table('dms_rows')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')"
+            ),
+            "models/struct_read.sql": model(f"from_debezium({table('structs')}, columns={{'idd': 'int'}})"),
             "models/misspelt.sql": model(
                 f"from_debezium({table('times')}, columns={{'amount': 'decimal(8,2)', 'id': 'int'}}, "
                 "encodings={'amuont': 'text', 'amount': 'bas64', 'id': 'text'})"
@@ -262,9 +296,20 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             "models/no_value.sql": model(f"from_debezium({table('times')}, columns={{'id': 'int'}}, value='valeu')"),
         }
     )
-    message = project.error("run")
+    project.sql("set spark.sql.ansi.enabled = false")
+    try:
+        message = project.error("run")
+    finally:
+        project.sql("reset spark.sql.ansi.enabled")
     for told in [
-        "from_debezium can't tell how column amount (decimal(8,2)) is written, the envelope has no schema part for it. "
+        *(
+            f"dbt_cdc: from_debezium: column {name} ({types[name]}) has a value that is none: {value}"
+            for name, value in unreadable.items()
+        ),
+        "dbt_cdc: from_dms: column amount (decimal(8,2)) has a value that is none: 12a",
+        "can't tell how column born (date) is written",
+        "unknown column 'idd', did you mean 'id'?",
+        "from_debezium can't tell how column amount (decimal(8,2)) is written, the envelope has no schema part that says it. "
         "Expected: encodings={'amount': one of base64, text}",
         "can't tell how column at (timestamp) is written",
         "column amount (decimal(38,2)) has a number of more than 16 bytes, which no decimal holds; ask for string to get "
@@ -278,12 +323,14 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "unknown column in value 'valeu', did you mean 'value'?",
     ]:
         assert told in message, message
-    assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken"}
+    sources = {"unreadable", "micro_times", "dms_rows", "structs"}
+    assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken", *sources}
 
 
 def test_rows_of_dms_in_csv_become_events_and_a_full_load_reads_as_r(project: Project, tmp_path: Path) -> None:
     full, changes = tmp_path / "LOAD00000001.csv", tmp_path / "20231114-221320000.csv"
-    full.write_text('1,"Doe, Jane",10.50,2023-11-14 00:00:00.000000\n2,Bob,,2023-11-14 00:00:00.000000\n')
+    # the time of a full load's row is that of its transfer, here after the changes
+    full.write_text('1,"Doe, Jane",10.50,2023-11-15 00:00:00.000000\n2,Bob,,2023-11-15 00:00:00.000000\n')
     changes.write_text(
         "U,1,Jane,11.00,2023-11-14 22:13:20.000001\n"
         "I,3,Ann,1,2023-11-14 22:13:20.000002\n"
@@ -311,10 +358,10 @@ def test_rows_of_dms_in_csv_become_events_and_a_full_load_reads_as_r(project: Pr
     assert "unknown column 'nam', did you mean 'name'?" in message
     assert "unknown column in timestamp 'chagned', did you mean 'changed'?" in message
     assert project.tables() == {"full_load", "change_rows", "events", "all_columns"}
-    midnight = datetime(2023, 11, 14)
+    midnight = datetime(2023, 11, 15)
     assert project.rows("select * from {schema}.events order by _sequence, id") == [
-        (1, "Doe, Jane", Decimal("10.50"), "r", midnight, "2023-11-14 00:00:00.000000"),
-        (2, "Bob", None, "r", midnight, "2023-11-14 00:00:00.000000"),
+        (1, "Doe, Jane", Decimal("10.50"), "r", midnight, ""),
+        (2, "Bob", None, "r", midnight, ""),
         (1, "Jane", Decimal("11.00"), "u", SEEN.replace(microsecond=1), "2023-11-14 22:13:20.000001"),
         (3, "Ann", Decimal("1.00"), "i", SEEN.replace(microsecond=2), "2023-11-14 22:13:20.000002"),
         (2, "Bob", None, "d", SEEN.replace(microsecond=3), "2023-11-14 22:13:20.000003"),
@@ -339,15 +386,28 @@ def csv_model(file: Path, names: list[str]) -> str:
 
 
 def test_dms_rows_with_another_operation_fail(project: Project) -> None:
-    store(project, "changes", [("X", 1, 1)], "Op string, id int, seq bigint")
-    project.write({"models/events.sql": model(f"from_dms({table('changes')}, sequence='seq')")})
-    assert "changes has a row with another operation than I, U, D in Op" in project.error("run")
+    store(project, "changes", [("X", 1, 1, 1.5)], "Op string, id int, seq bigint, ratio double")
+    project.write(
+        {
+            "models/events.sql": model(f"from_dms({table('changes')}, sequence='seq')"),
+            "models/by_double.sql": model(f"from_dms({table('changes')}, sequence='ratio')"),
+        }
+    )
+    message = project.error("run")
+    assert "changes has a row with another operation than I, U, D in Op" in message
+    assert "from_dms: column 'ratio' of type double can't order changes, expected text, a timestamp, a date" in message
     assert project.tables() == {"changes"}
     project.sql("delete from {schema}.changes")
     # names as Hive keeps them
-    store(project, "numbered", [("U", 1, 9), (None, 2, None)], "op string, id int, seq bigint")
-    project.write({"models/events.sql": model(f"from_dms({table('numbered')}, sequence='SEQ')")})
+    store(project, "numbered", [("U", 1, 9, "10"), (None, 2, 99, None)], "op string, id int, seq bigint, digits string")
+    project.write(
+        {
+            "models/events.sql": model(f"from_dms({table('numbered')}, sequence='SEQ')"),
+            "models/by_double.sql": model(f"from_dms({table('numbered')}, sequence='digits')"),
+        }
+    )
     project.dbt("run")
+    assert project.rows("select _sequence from {schema}.by_double where id = 1") == [("0" * 36 + "10",)]
     assert project.rows("select id, _op, _ts, _sequence from {schema}.events order by id") == [
         (1, "u", None, "0" * 37 + "9"),
         (2, "r", None, ""),

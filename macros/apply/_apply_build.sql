@@ -1,6 +1,9 @@
 {#- A ledger and {{ this }} made anew: a first run, a full refresh, or a killed one of these finished. -#}
 {%- macro _apply_begin(plan, state) -%}
-    {#- A new ledger with the first batch in it. -#}
+    {#- A new ledger with the first batch in it, unless another run has made one since this one looked. -#}
+    {%- if not state.replace and dbt_cdc._load_relation(plan.ledger) is not none -%}
+        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_beaten()]) -%}
+    {%- endif -%}
     {%- if state.replace and state.stale is not none and dbt_cdc._format_of(state.stale) != plan.format -%}
         {%- do adapter.drop_relation(state.stale) -%}
     {%- endif -%}
@@ -31,8 +34,17 @@ from versions
 {%- endmacro -%}
 
 
-{%- macro _apply_built(plan, batches) -%}
-    {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more. -#}
+{%- macro _apply_beaten() -%}
+    {%- do return("another run of this model made its tables at the same time and was first: run it again") -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_built(plan, batches, generation) -%}
+    {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
+        A ledger that is another run's by now will have {{ this }} built anew by the next run. -#}
+    {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != generation -%}
+        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_beaten()]) -%}
+    {%- endif -%}
     {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.batch) -%}
     {%- if after.begun == plan.begun -%}
         {%- do dbt_cdc._apply_mark(plan, 'applied', batches) -%}

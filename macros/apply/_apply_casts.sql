@@ -2,18 +2,38 @@
 {%- macro _apply_casts(plan, own) -%}
     {#- Columns that the batch has in another type than the table (`own`: types by name): name -> the table's type. A value
         that would not come back the same is a fault, so that an event reads the same in every batch. -#}
-    {%- set casts = {} -%}
+    {%- set casts, unlike = {}, {} -%}
     {%- for name in plan.key + (plan.payload | map(attribute='source') | select | list) -%}
         {%- set name = name | lower -%}
         {%- set type, own_type = plan.types[name], own.get(name, plan.types[name]) -%}
         {%- if not dbt_cdc._apply_is_cast(type, own_type) -%}
-            {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own_type ~ ", the batch " ~ type
-                                      ~ ": cast it in the model, or run with --full-refresh") -%}
+            {%- do unlike.update({name: own_type}) -%}
         {%- elif type != own_type -%}
             {%- do casts.update({name: own_type}) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- do plan.update(nulls=dbt_cdc._apply_null_columns(plan, unlike.keys() | list)) -%}
+    {%- for name, own_type in unlike.items() -%}
+        {%- if name in plan.nulls -%}
+            {%- do casts.update({name: own_type}) -%}
+        {%- else -%}
+            {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own_type ~ ", the batch " ~ plan.types[name]
+                                      ~ ": cast it in the model, or run with --full-refresh") -%}
+        {%- endif -%}
+    {%- endfor -%}
     {%- do return(casts) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_null_columns(plan, names) -%}
+    {#- Those that are NULL throughout, which a table takes whatever their type. -#}
+    {%- if not names -%}{%- do return([]) -%}{%- endif -%}
+    {%- set nulls = [] -%}
+    {%- set row = run_query('select count(' ~ dbt_cdc._quoted_list(names) | join('), count(') ~ ') from ' ~ plan.stage)[0] -%}
+    {%- for name in names -%}
+        {%- if not row[loop.index0] -%}{%- do nulls.append(name) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(nulls) -%}
 {%- endmacro -%}
 
 

@@ -24,7 +24,7 @@
 {%- macro _apply_cast_faults(plan) -%}
     {#- Values that do not come back the same from the type that the table has. What is nested only ever widens. -#}
     {%- set faults, measures, casts = [], [], {} -%}
-    {%- for name, type in plan.casts.items() if '<' not in type -%}{%- do casts.update({name: type}) -%}{%- endfor -%}
+    {%- for name, type in plan.casts.items() if '<' not in type and name not in plan.nulls -%}{%- do casts.update({name: type}) -%}{%- endfor -%}
     {%- for name, type in casts.items() -%}
         {%- set column = dbt_cdc._quote(name) -%}
         {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ type ~ ') as ' ~ plan.types[name] ~ ') <=> ' ~ column ~ ')' -%}

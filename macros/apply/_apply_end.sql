@@ -18,7 +18,7 @@
 {%- macro _apply_drop(plan, leftovers) -%}
     {#- This run's temporary tables, and those of killed runs: older than any run that may still be at work. -#}
     {%- set drop = dbt_cdc._for_format('drop_temporary', plan.format) -%}
-    {%- set images = [plan.images] if plan.last_version or plan.version else [] -%}
+    {%- set images = [plan.images] if plan.versions else [] -%}
     {%- set touched = [plan.touched] if plan.collected is not none else [] -%}
     {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + images + touched -%}
         {%- do dbt_cdc._apply_run(drop(relation)) -%}

@@ -84,7 +84,9 @@ select
 
 {%- macro _apply_cast(plan, name) -%}
     {%- set type = plan.casts.get(name | lower) -%}
-    {%- do return('try_cast(' ~ dbt_cdc._quote(name) ~ ' as ' ~ dbt_cdc._type_text(type) ~ ')' if type else dbt_cdc._quote(name)) -%}
+    {%- if not type -%}{%- do return(dbt_cdc._quote(name)) -%}{%- endif -%}
+    {%- set value = 'null' if name | lower in plan.nulls else dbt_cdc._quote(name) -%}
+    {%- do return('try_cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(type) ~ ')') -%}
 {%- endmacro -%}
 
 

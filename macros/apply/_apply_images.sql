@@ -2,6 +2,11 @@
 {%- macro _apply_images(plan) -%}
     {#- The images of a batch against each other and against what is live. -#}
     {%- set version = plan.options.snapshot_version if not plan.reads_nothing else none -%}
+    {%- if version is not none and plan.moments.sequence.parts -%}
+        {%- do plan.faults.append("option 'snapshot_version' is one value, sequence_by gives a struct of "
+                                  ~ plan.moments.sequence.parts | join(', ') ~ ": give one column or expression") -%}
+        {%- do return(none) -%}
+    {%- endif -%}
     {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.moments.sequence.type ~ ')' if version is not none else none -%}
     {%- if named and run_query('select ' ~ named ~ ' is null')[0][0] -%}
         {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.moments.sequence.type ~ ", got "
@@ -20,42 +25,11 @@
     {%- do dbt_cdc._apply_compare(plan) -%}
     {%- if plan.faults -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.images, dbt_cdc._apply_images_query(plan, named), temporary=true)) -%}
-    {%- do plan.update(given='select * from ' ~ plan.images,
-                       version=named or '(select max(' ~ plan.moments.sequence.sql ~ ') from ' ~ plan.stage ~ ')') -%}
+    {%- do plan.update(given='select * from ' ~ plan.images) -%}
     {%- set images = plan.rows -%}
     {%- do dbt_cdc._apply_examine(plan) -%}
     {%- do dbt_cdc._apply_image_again(plan) -%}
     {%- do plan.update(rows=images or 1) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_image_order(plan, named) -%}
-    {#- Versions only grow. The last one is remembered by the ledger's markers, even where its image changed nothing. Older
-        images are passed over where the last one comes with them: the same batch again. -#}
-    {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
-    {%- set last = "(select max(_dbt_cdc_sequence) from " ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun')" -%}
-    {%- set given = 'select ' ~ plan.moments.sequence.sql ~ ' as version from ' ~ plan.stage
-                    ~ (' union all select ' ~ named if named else '') -%}
-    {%- set row = run_query('select coalesce(min(version) < ' ~ last ~ ', false), coalesce(bool_or(version = ' ~ last
-                            ~ '), false), to_json(struct(min(version) as version)), to_json(struct(' ~ last
-                            ~ ' as version)) from (' ~ given ~ ') as given')[0] -%}
-    {%- if row[0] and not row[1] -%}
-        {%- do plan.faults.append("the image's version " ~ row[2] ~ " is older than the last one applied, " ~ row[3]
-                                  ~ ": give images in order of their version, or run with --full-refresh") -%}
-    {%- endif -%}
-    {%- do plan.update(last_version=last) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_image_again(plan) -%}
-    {#- An image given again must say what it said before. -#}
-    {%- if not plan.last_version -%}{%- do return(none) -%}{%- endif -%}
-    {%- set row = run_query('select count(*), min(to_json(named_struct(' ~ dbt_cdc._apply_shown(plan) ~ '))) from ' ~ plan.images
-                            ~ ' where _dbt_cdc_sequence = ' ~ plan.last_version)[0] -%}
-    {%- if row[0] -%}
-        {%- do plan.faults.append("an image of the last version applied was given again and differs in " ~ row[0]
-                                  ~ " key(s), for example " ~ row[1] ~ ": give it a greater version") -%}
-    {%- endif -%}
 {%- endmacro -%}
 
 

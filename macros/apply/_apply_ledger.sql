@@ -1,7 +1,7 @@
 {#- The ledger, `<model>__events`: the set of all events ever given, and markers. It only grows, batch by batch:
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
-      begun, applied      a batch that has been recorded; that {{ this }} shows. Begun but not applied = a run was killed
+      begun, applied      a batch that has been recorded (of images: each version); that {{ this }} shows. Begun but not applied = a run was killed
       purged              when old tombstones were last removed
     {{ this }} is a function of it. Columns: the key, the bookkeeping, then the payload. -#}
 {%- macro _apply_ledger_columns(plan) -%}
@@ -29,7 +29,10 @@ recorded as (
 
 select {{ dbt_cdc._quoted_list(columns) | join(', ') }} from recorded
 union all
-{{ dbt_cdc._apply_marker(plan, 'begun', plan.batch, plan.version or 'null') }}
+{{ dbt_cdc._apply_marker(plan, 'begun', plan.batch, 'version' if plan.versions else 'null') }}
+{%- if plan.versions %}
+from ({{ plan.versions }}) as versions
+{%- endif %}
 {%- endmacro -%}
 
 
@@ -56,7 +59,7 @@ union all
     {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null))" -%}
     {%- set query -%}
 select
-    cast(bit_xor(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> {{ dbt_cdc._literal(batch) }}, xxhash64(_dbt_cdc_batch), 0L)) as string)
+    cast(bit_xor(distinct if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> {{ dbt_cdc._literal(batch) }}, xxhash64(_dbt_cdc_batch), 0L)) as string)
         as begun,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }}) as truncating,

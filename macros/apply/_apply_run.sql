@@ -42,7 +42,7 @@
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.ledger['dbt_cdc.generation']) -%}
-        {%- do dbt_cdc._apply_built(plan, kept.pending) -%}
+        {%- do dbt_cdc._apply_built(plan, kept.pending, state.ledger['dbt_cdc.generation']) -%}
     {%- elif kept.pending -%}
         {%- do log('dbt_cdc: finishing ' ~ kept.pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
@@ -77,10 +77,10 @@
     {%- if not plan.known -%}
         {%- do dbt_cdc._apply_begin(plan, state) -%}
         {%- set built = dbt_cdc._apply_build(plan, plan.batch) -%}
-        {%- do dbt_cdc._apply_built(plan, [plan.batch]) -%}
+        {%- do dbt_cdc._apply_built(plan, [plan.batch], plan.batch) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}
     {%- endif -%}
-    {%- if not plan.rows or not (plan.fresh or plan.version) -%}
+    {%- if not plan.rows or not (plan.fresh or plan.versions) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': 0, 'updated': 0, 'deleted': 0}, '-- no new events')) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}

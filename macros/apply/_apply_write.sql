@@ -80,7 +80,7 @@
     {%- do all_properties.update(properties) -%}
     {%- set contract = relation == plan.target and config.get('contract').enforced -%}
     {%- set sql -%}
-create {{ 'or replace ' if plan.replace and not temporary }}table {{ relation }}
+create {{ 'or replace ' if not temporary and (plan.replace or dbt_cdc._formats()[format].replaces) }}table {{ relation }}
 using {{ dbt_cdc._for_format('temporary_format', format)() if temporary else format }}
     {%- if all_properties %}
 tblproperties ({{ dbt_cdc._property_list(all_properties) }})

@@ -12,7 +12,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_cdc._sql import type_text
+from dbt_cdc._sql import type_text, without_void
 from dbt_cdc.hashing import HASH_RULE
 
 #: Columns that hash_diff adds, and the bookkeeping columns of the base table.
@@ -140,7 +140,7 @@ def resolve(
     `incoming`: the schema of the data. `types`: the DataTypes of the model's `data_type` entries.
     """
     given = {f.name: f.dataType for f in incoming.fields}
-    new_types = {name: _without_void(data_type) for name, data_type in given.items()}
+    new_types = {name: without_void(data_type) for name, data_type in given.items()}
     unknown = _unknown_names(settings, list(given), list(stored.columns) if stored else [])
     faults = [*_repeated_names(incoming.names), *_own_names(list(given)), *chain(*unknown.values()), *faults]
     keys, ignored, sensitive = (
@@ -179,21 +179,6 @@ def resolve(
         faults += _change_faults(settings, layout, added)
     fail(settings.node, faults)
     return layout
-
-
-def _without_void(data_type: Any) -> Any:
-    """A column of NULLs alone (`lit(None)`) has no type, and tables keep none: string."""
-    from pyspark.sql.types import ArrayType, MapType, NullType, StringType, StructField, StructType
-
-    if isinstance(data_type, NullType):
-        return StringType()
-    if isinstance(data_type, ArrayType):
-        return ArrayType(_without_void(data_type.elementType), data_type.containsNull)
-    if isinstance(data_type, MapType):
-        return MapType(data_type.keyType, _without_void(data_type.valueType), data_type.valueContainsNull)
-    if isinstance(data_type, StructType):
-        return StructType([StructField(f.name, _without_void(f.dataType), f.nullable) for f in data_type.fields])
-    return data_type
 
 
 def _role(name: str, keys: set[str], ignored: set[str]) -> str:

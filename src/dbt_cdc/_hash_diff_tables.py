@@ -19,7 +19,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
-from dbt_cdc._sql import is_odd_name, literal, quote, quoted, type_text
+from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted, type_text
 from dbt_cdc._writer import Target, write
 
 PENDING = "pending:"
@@ -102,14 +102,12 @@ class Tables:
     ) -> None:
         """Create the table, or replace it at once, from a frame; `replace`: whether it may replace another run's."""
         settings = self.settings
-        names = [name for field in frame.schema.fields for name in _all_names(field)]
-        extra = settings.column_name_properties if any(map(is_odd_name, names)) else {}
         config = {
             "file_format": settings.format,
             "location_root": settings.location_root,
             "partition_by": list(partition_by),
             "persist_docs": {"relation": bool(settings.description)},
-            "tblproperties": {**settings.table_properties, **extra, **_kept(properties)},
+            "tblproperties": {**settings.table_properties, **_kept(properties)},
         }
         target = Target(table, table.rpartition(".")[2].strip("`"), settings.description, config)
         write(frame, target, replace=replace or settings.format not in _REPLACED_BLINDLY)
@@ -136,7 +134,7 @@ class Tables:
         new = [column for column in columns if column.name.lower() not in have]
         if not new:
             return
-        names = [name for column in new for name in _all_names(column.struct_field)]
+        names = [name for column in new for name in all_names(column.struct_field)]
         if any(map(is_odd_name, names)) and self.settings.column_name_properties:
             self.set_properties(table, self.settings.column_name_properties)
         if any("timestamp_ntz" in column.type for column in new) and self.settings.timestamp_ntz_properties:
@@ -364,13 +362,3 @@ def current_version(spark: Any, settings: Settings) -> str:
 
 def _kept(properties: dict[str, str]) -> dict[str, str]:
     return {name: " ".join(value) if name.startswith(OWN) else value for name, value in properties.items()}
-
-
-def _all_names(field: Any) -> list[str]:
-    return [field.name, *_inner_names(field.dataType)]
-
-
-def _inner_names(data_type: Any) -> list[str]:
-    parts = [getattr(data_type, part, None) for part in ("elementType", "keyType", "valueType")]
-    names = [name for part in parts if part is not None for name in _inner_names(part)]
-    return names + [name for field in getattr(data_type, "fields", []) for name in _all_names(field)]

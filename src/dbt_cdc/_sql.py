@@ -39,3 +39,29 @@ def type_text(data_type: Any) -> str:
     if kind == "struct":
         return f"struct<{', '.join(f'{quote(f.name)}: {type_text(f.dataType)}' for f in data_type.fields)}>"
     return str(data_type.simpleString())
+
+
+def without_void(data_type: Any) -> Any:
+    """A column of NULLs alone (`lit(None)`) has no type, and tables keep none: string."""
+    from pyspark.sql.types import ArrayType, MapType, NullType, StringType, StructField, StructType
+
+    if isinstance(data_type, NullType):
+        return StringType()
+    if isinstance(data_type, ArrayType):
+        return ArrayType(without_void(data_type.elementType), data_type.containsNull)
+    if isinstance(data_type, MapType):
+        return MapType(data_type.keyType, without_void(data_type.valueType), data_type.valueContainsNull)
+    if isinstance(data_type, StructType):
+        return StructType([StructField(f.name, without_void(f.dataType), f.nullable) for f in data_type.fields])
+    return data_type
+
+
+def all_names(field: Any) -> list[str]:
+    """The name of a StructField and those of the fields in it."""
+    return [field.name, *_inner_names(field.dataType)]
+
+
+def _inner_names(data_type: Any) -> list[str]:
+    parts = [getattr(data_type, part, None) for part in ("elementType", "keyType", "valueType")]
+    names = [name for part in parts if part is not None for name in _inner_names(part)]
+    return names + [name for field in getattr(data_type, "fields", []) for name in all_names(field)]

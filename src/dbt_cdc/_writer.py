@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbt_cdc._sql import is_odd_name, literal
+from dbt_cdc._sql import all_names, is_odd_name, literal, quote, without_void
 
 _REPLACEABLE = ("delta", "iceberg")
 #: what a table must be told before it takes names such as `a b` (for SQL: macros/formats)
@@ -32,22 +32,40 @@ class Target:
         """Is this the table of new rows that an incremental model adds to its target?"""
         return self.relation.replace("`", "").rpartition(".")[2] != self.alias
 
+    @property
+    def is_batch(self) -> bool:
+        """Is this the batch of an apply_changes model, which casts it to the types of its table?"""
+        return self.config.get("materialized") == "apply_changes"
+
 
 def write(frame: Any, target: Target, *, replace: bool = True) -> None:
     """Create the target from the frame, or replace it where its format can and that is wanted."""
     view = f"dbt_cdc_{uuid.uuid4().hex}"
     session = frame.sparkSession
+    if target.is_batch:
+        frame = _typed(frame)
+    names = [name for field in frame.schema.fields for name in all_names(field)]
     frame.createOrReplaceTempView(view)
     try:
         if target.is_intermediate:
             session.sql(f"drop table if exists {target.relation}")
-        session.sql(create_statement(target, f"select * from {view}", frame.columns, replace=replace))
+        session.sql(create_statement(target, f"select * from {view}", names, replace=replace))
     finally:
         session.catalog.dropTempView(view)
 
 
+def _typed(frame: Any) -> Any:
+    """The frame with columns of NULLs alone as text: no table takes a column without a type."""
+    from pyspark.sql.functions import col
+
+    types = {field.name: without_void(field.dataType) for field in frame.schema.fields}
+    if all(types[field.name] == field.dataType for field in frame.schema.fields):
+        return frame
+    return frame.select(*(col(quote(name)).cast(kind).alias(name) for name, kind in types.items()))
+
+
 def create_statement(target: Target, query: str, names: Sequence[str], *, replace: bool = True) -> str:
-    """The statement that makes the target from a query with columns of these names.
+    """The statement that makes the target from a query with columns of these names, those in structs among them.
 
     An intermediate table gets what decides about its columns (format, options, properties), not where and how the
     target lies: at the target's location it would destroy the target.

@@ -225,6 +225,8 @@ class OtherRun:
         self.project, self.met = project, set[str]()
 
     def before(self, statement: str) -> None:
+        if self.meets("second", r"create table \S+\.second__dbt_tmp", statement):
+            self.project.sql(f"create table {{schema}}.second__events (id int) using {self.project.file_format}")
         if self.meets("raced", r"merge into \S+\.raced ", statement):
             self.record("raced")
         if self.meets("overtaken", r"merge into \S+\.overtaken ", statement):
@@ -263,7 +265,9 @@ class OtherRun:
 
 def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("raced", "overtaken", "early")
-    project.write({f"models/{name}.sql": model([0, 1, 0]) for name in names} | {"models/pictures.sql": IMAGES})
+    project.write(
+        {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "second")} | {"models/pictures.sql": IMAGES}
+    )
     other = OtherRun(project)
     stock = session.Cursor.execute
 
@@ -273,7 +277,10 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
         other.after(sql)
 
     monkeypatch.setattr(session.Cursor, "execute", execute)
-    project.dbt("run", "--vars", "{run: 0}")
+    said = project.error("run", "--vars", "{run: 0}")
+    assert "another run of this model made its tables at the same time and was first: run it again" in said
+    assert project.tables() & {"second", "second__events"} == {"second__events"}
+    project.remove("models/second.sql")
     assert project.rows("select * from {schema}.early order by 1, 3") == [
         (1, "b", 7, 10),
         (1, "a", 10, None),
@@ -289,7 +296,7 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
         **dict.fromkeys(names, "success"),
         "pictures": "error",
     }
-    assert other.met == {*names, "pictures"}
+    assert other.met == {*names, "pictures", "second"}
     for name in names:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "a"), (2, "b")]

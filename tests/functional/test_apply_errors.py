@@ -271,6 +271,23 @@ REFUSED = {
         ),
         ["the image's version", "is older than the last one applied"],
     ),
+    "forgotten_image": (
+        model(
+            batch("(0, '', 1), (1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            batch("(0, '', 1), (1, 'z', 3), (1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            SNAPSHOT,
+        ),
+        ['the image\'s version {"version":3} is older than the last one applied, {"version":5}'],
+    ),
+    "version_of_two": (
+        model(
+            batch("(1, 'a', 5, 1), (2, 'b', 5, 1), (3, 'c', 5, 1)", "id, v, seq, part"),
+            batch("(1, 'a', 5, 2)", "id, v, seq, part"),
+            {**SNAPSHOT, "sequence_by": ["seq", "part"]},
+            {**SNAPSHOT, "sequence_by": ["seq", "part"], "snapshot_version": 7},
+        ),
+        ["option 'snapshot_version' is one value, sequence_by gives a struct of seq, part: give one column"],
+    ),
     "other_image": (
         model(
             batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
@@ -308,11 +325,18 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
     }
     scd1 = {**GOOD, "track_history_column_list": ["v"], "snapshot_version": 1}
     scd2 = {**SCD2, "apply_as_truncates": "op = 'T'"}
+    images = {**SNAPSHOT, "apply_as_deletes": "op = 'D'", "columns_to_update": "cols", "ignore_null_updates": True}
+    heeding = {**GOOD, "ignore_null_updates": False, "ignore_null_updates_column_list": ["v"]}
     project.write(
         {
             "models/wrong.sql": model(FIRST, FIRST, wrong).replace("'unique_key': 'id'", ""),
             "models/scd1.sql": model(FIRST, FIRST, scd1),
             "models/scd2.sql": model(FIRST, FIRST, scd2),
+            "models/images.sql": model(FIRST, FIRST, images),
+            "models/heeding.sql": model(FIRST, FIRST, heeding),
+            "models/by_map.sql": model(f"select map(id, v) as m, * from ({FIRST})", FIRST, GOOD, unique_key="m"),
+            "models/set_otherwise.sql": model(FIRST, FIRST, {**GOOD, "columns_to_update": "v"}),
+            "models/there_already.sql": model(FIRST, FIRST, GOOD),
             "models/two_times.sql": model(FIRST, FIRST, {**SCD2, "stored_as_scd_type": "bitemporal"}),
             "models/known_images.sql": model(FIRST, FIRST, {**BITEMPORAL, **SNAPSHOT, "tombstone_retention": "1 day"}),
             "models/alike.sql": model(
@@ -321,8 +345,17 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             "models/known2.sql": model(FIRST, FIRST, {**BITEMPORAL, "stored_as_scd_type": 2}),
         }
     )
+    project.sql(f"create table {{schema}}.there_already (id int, v string) using {project.file_format}")
     said = project.error("run", "--vars", "{run: 0}")
     for sentence in [
+        *(
+            f"option '{option}' has a meaning under 'source_kind: feed' only; a snapshot gives full images"
+            for option in ("apply_as_deletes", "columns_to_update", "ignore_null_updates")
+        ),
+        "'ignore_null_updates: false' contradicts the ignore_null_updates list beside it",
+        "unique_key: column 'm' must be of a type that sorts, got map<int,string>",
+        "columns_to_update must be a column of type array<string>, got string",
+        "there_already__events, where apply_changes keeps the events that made it, does not: run with --full-refresh",
         "unknown option 'sequence', did you mean 'sequence_by'?",
         "option 'sequence_by' is required",
         "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got 3",
@@ -341,4 +374,4 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
         "option 'system_sequence_by' has a meaning under 'stored_as_scd_type: bitemporal' only; this model keeps type 2",
     ]:
         assert sentence in said, said
-    assert project.tables() == set()
+    assert project.tables() == {"there_already"}

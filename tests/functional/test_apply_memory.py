@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,8 +33,25 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
     truncated = ["(2, 'n', 'U', 6), (null, null, 'T', 5)", "(2, 'n', 'U', 6)", "(1, 'late', 'U', 3)"]
     at_once = {**FEED, "tombstone_retention": "INTERVAL 0 SECONDS"}
     columns = "id, v, op, seq"
+    # a purge that is due forgets the old delete and not the young one: the late events of run 2 tell
+    young = [
+        "(1, '', 'D', 20), (2, '', 'D', 20), (3, 'k', 'U', 1)",
+        "(3, 'l', 'U', 2)",
+        "(1, 'x', 'U', 10), (2, 'x', 'U', 10)",
+    ]
+    # where events leave columns alone, older events still count
+    partial = [
+        "(1, 'a', 1, 'U', 1, null), (2, 'b', 2, 'U', 1, null)",
+        "(1, null, 3, 'U', 2, array('n'))",
+        "(1, null, 4, 'U', 3, array('n'))",
+    ]
+    nulls = ["(1, 'a', 1, 'U', 1), (2, 'b', 2, 'U', 1)", "(1, null, 3, 'U', 2)", "(1, null, 4, 'U', 3)"]
     project.write(
         {
+            "models/young1.sql": model(columns, young, **FEED),
+            "models/young2.sql": model(columns, young, stored_as_scd_type=2, **FEED),
+            "models/sets1.sql": model("id, v, n, op, seq, cols", partial, columns_to_update="cols", **at_once),
+            "models/nulls1.sql": model("id, v, n, op, seq", nulls, ignore_null_updates=True, **at_once),
             "models/kept1.sql": model(columns, runs, **FEED),
             "models/kept2.sql": model(columns, runs, stored_as_scd_type=2, **FEED),
             "models/forgot1.sql": model(columns, runs, **at_once),
@@ -42,9 +60,19 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
             "models/emptied1.sql": model(columns, truncated, apply_as_truncates="op = 'T'", **at_once),
         }
     )
+    # what a first run leaves that is killed while it writes its ledger
+    leftover = (
+        Path(dict(project.rows("describe schema {schema}"))["Location"].removeprefix("file:"))
+        / "kept1__events/part-0.parquet"
+    )
+    leftover.parent.mkdir(parents=True)
+    leftover.touch()
     project.dbt("run", "--vars", "{run: 0}")
     # a ledger of before hash rule 2 keeps its hashes: its events, given again, are the same
     project.sql("alter table {schema}.aged2__events unset tblproperties ('dbt_cdc.hash_rule')")
+    for table in ("young1", "young2"):
+        aging = "set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days"
+        project.sql(f"update {{schema}}.{table}__events {aging} where id = 1 or _dbt_cdc_kind = 'purged'")
     project.sql("update {schema}.aged2__events set _dbt_cdc_hash = xxhash64('v', v) where _dbt_cdc_kind = 'upsert'")
     project.dbt("run", "--vars", "{run: 1}")
     assert project.rows("select * from {schema}.aged2 order by 3") == [(1, ["a", None], 1, 2), (1, ["b"], 2, None)]
@@ -69,7 +97,18 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
     project.dbt("run-operation", "purge_tombstones", "--args", "{model: kept1, retention: 0 seconds}")
     assert project.rows(deletes) == [(0,)]
     assert project.rows("select * from {schema}.kept1 order by id") == [(3, "k")]
-    project.dbt("run", "--vars", "{run: 2}", "--select", "kept1", "kept2", "emptied1")
+    project.dbt(
+        "run", "--vars", "{run: 2}", "--select", "kept1", "kept2", "emptied1", "young1", "young2", "sets1", "nulls1"
+    )
+    assert project.rows("select * from {schema}.young1 order by id") == [(1, "x"), (3, "l")]
+    assert project.rows("select * from {schema}.young2 order by id, 3") == [
+        (1, "x", 10, None),
+        (2, "x", 10, 20),
+        (3, "k", 1, 2),
+        (3, "l", 2, None),
+    ]
+    for table in ("sets1", "nulls1"):
+        assert project.rows(f"select * from {{schema}}.{table} order by id") == [(1, "a", 4), (2, "b", 2)]
     assert project.rows("select * from {schema}.kept1 order by id") == [(1, "y"), (3, "k")]
     assert project.rows("select * from {schema}.kept2 where id = 1 order by 3") == [(1, "x", 10, 11), (1, "y", 11, 20)]
     assert project.rows("select * from {schema}.emptied1") == [(2, "n")]  # no purge forgets a truncate
@@ -100,7 +139,8 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
     runs = [
         "(1, 'a', 1), (2, 'b', 1), (1, 'a', 2), (3, 'c', 2)",
         "(1, 'z', 3), (2, 'b', 3)",
-        "(1, 'z', 3), (2, 'b', 3)",
+        # all images again, with those that are older than the last one
+        "(1, 'a', 1), (2, 'b', 1), (1, 'a', 2), (3, 'c', 2), (1, 'z', 3), (2, 'b', 3)",
     ]
     columns = "id, v, ver"
     empty = (

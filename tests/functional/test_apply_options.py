@@ -136,6 +136,14 @@ def test_options_that_shape_the_rows(project: Project) -> None:
             "models/synced1.sql": model("id, v, op, seq", [["(1, 'a', 'U', 1)"], grown],
                                         config=append.replace("append_new", "sync_all"), **FEED),
             "models/shrunk1.sql": model("id, v, n, op, seq", [["(1, 'a', 3, 'U', 1)"], shrunk], **FEED),
+            "models/void1.py": f"""
+                def model(dbt, spark):
+                    dbt.config(materialized="apply_changes", unique_key="id", meta={{"dbt_cdc": {FEED!r}}})
+                    values = "1 as n, array(1) as list, date'2024-01-01' as day, 1 as seq"
+                    nothing = "null as n, null as list, null as day, 2 as seq"
+                    later = spark.catalog.tableExists(str(dbt.this))
+                    return spark.sql("select 1 as id, null as v, 'U' as op, " + (nothing if later else values))
+            """,
             "models/py2.py": f"""
                 def model(dbt, spark):
                     dbt.config(materialized="apply_changes", unique_key="id", meta={{"dbt_cdc": {SCD2!r}}})
@@ -203,6 +211,8 @@ def test_options_that_shape_the_rows(project: Project) -> None:
     assert project.columns("grown1") == [("id", "int"), ("v", "string"), ("extra", "int")]
     assert rows("shrunk1") == [(1, "b", None)]
     assert project.columns("shrunk1") == [("id", "int"), ("v", "string"), ("n", "int")]
+    assert rows("void1") == [(1, None, None, None, None)]
+    assert [type_ for _, type_ in project.columns("void1")] == ["int", "string", "int", "array<int>", "date"]
     assert project.rows("select * from {schema}.py2 order by __START_AT") == [
         (1, "b", 5, 10),
         (1, "a", 10, None),
@@ -268,7 +278,7 @@ def test_options_that_meet_each_other(project: Project) -> None:
                 sequence_by="ver", source_kind="snapshot", except_column_list=["ver"],
             ),
             "models/drifting1.sql": model("id, price, op, seq", drifting, **FEED),
-            "models/narrower2.sql": model("", narrower, **SCD2),
+            "models/narrower2.sql": model("", narrower, change_log="data_before", **SCD2),
             "models/widened1.sql": model(
                 "id, op, seq", widened, config="on_schema_change='append_new_columns',", **FEED
             ),
@@ -310,6 +320,7 @@ def test_options_that_meet_each_other(project: Project) -> None:
         (1, [1.0], Decimal("1.250"), 1, 1, None),
         (2, [2.0], Decimal("2.250"), 2, 1, None),
     ]
+    assert project.rows("select op, key.id from {schema}.narrower2__changes order by 2") == [("i", 1), ("i", 2)]
     assert project.rows("select id, rec.`f 0`, rec.`f 29`, props from {schema}.widened1") == [(1, 0, 29, {"a b": 1})]
     assert project.rows("select Id, V, `valid from` from {schema}.respelled2 order by 3") == [(1, "a", 1), (1, "b", 2)]
     for rule in ("append", "fail"):

@@ -1,0 +1,43 @@
+{#- Images against those applied before. -#}
+{%- macro _apply_image_order(plan, named) -%}
+    {#- Versions only grow. The ledger's markers remember each, even where its image changed nothing. Older images are passed
+        over where all were applied and the last one comes with them: the same batch again. -#}
+    {%- do plan.update(versions='select distinct ' ~ plan.moments.sequence.sql ~ ' as version from ' ~ plan.stage
+                                ~ (' union select ' ~ named if named else '')) -%}
+    {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
+    {%- set applied = 'select distinct _dbt_cdc_sequence as version from ' ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun'" -%}
+    {%- set last = '(select max(version) from (' ~ applied ~ ') as markers)' -%}
+    {%- set query -%}
+with compared as (
+    select
+        given.version,
+        given.version < {{ last }} as is_older,
+        markers.version is null as is_new,
+        bool_or(given.version = {{ last }}) over () as has_last
+    from ({{ plan.versions }}) as given
+    left join ({{ applied }}) as markers on given.version = markers.version
+)
+
+select count(*), to_json(struct(min(version) as version)), to_json(struct({{ last }} as version))
+from compared
+where is_older and (is_new or not has_last)
+    {%- endset -%}
+    {%- set row = run_query(query)[0] -%}
+    {%- if row[0] -%}
+        {%- do plan.faults.append("the image's version " ~ row[1] ~ " is older than the last one applied, " ~ row[2]
+                                  ~ ": give images in order of their version, or run with --full-refresh") -%}
+    {%- endif -%}
+    {%- do plan.update(last_version=last) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_image_again(plan) -%}
+    {#- An image given again must say what it said before. -#}
+    {%- if not plan.last_version -%}{%- do return(none) -%}{%- endif -%}
+    {%- set row = run_query('select count(*), min(to_json(named_struct(' ~ dbt_cdc._apply_shown(plan) ~ '))) from ' ~ plan.images
+                            ~ ' where _dbt_cdc_sequence = ' ~ plan.last_version)[0] -%}
+    {%- if row[0] -%}
+        {%- do plan.faults.append("an image of the last version applied was given again and differs in " ~ row[0]
+                                  ~ " key(s), for example " ~ row[1] ~ ": give it a greater version") -%}
+    {%- endif -%}
+{%- endmacro -%}

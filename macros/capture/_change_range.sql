@@ -8,9 +8,10 @@
     {%- set fed = timeline.feed_from is not none -%}
     {%- set first = (timeline.feed_from if fed else (0 if timeline.whole else timeline.images_from + 1)) - 1 -%}
     {%- set faults = [] -%}
-    {%- set from = first if begin is none or begin == 'earliest' else dbt_cdc._place_of(table, begin, 'begin', faults) -%}
-    {%- set to = last if end is none else first if end == 'earliest' else dbt_cdc._place_of(table, end, 'end', faults) -%}
     {%- set earliest = begin is none or begin == 'earliest' -%}
+    {%- set to = last if end is none else first if end == 'earliest' else dbt_cdc._place_of(table, end, 'end', faults) -%}
+    {%- set asked = first if earliest else dbt_cdc._place_of(table, begin, 'begin', faults) -%}
+    {%- set from = asked if earliest else [asked, [to, dbt_cdc._past_quiet(timeline.commits, asked)] | min] | max -%}
     {%- if table.log is not none and not earliest and not faults and from <= first -%}
         {%- do return({'before_log': true}) -%}
     {%- endif -%}
@@ -31,6 +32,17 @@
 {%- endmacro -%}
 
 
+{%- macro _past_quiet(commits, place) -%}
+    {#- The last of the commits right after a place that leave the rows as they are: the same changes follow both. -#}
+    {%- set at = namespace(place=place) -%}
+    {#- what follows a commit that only a log remembers is not known -#}
+    {%- for commit in commits[place + 1:] if place >= 0 and commits[place].quiet is defined -%}
+        {%- if commit.quiet and at.place == place + loop.index0 -%}{%- set at.place = at.place + 1 -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(at.place) -%}
+{%- endmacro -%}
+
+
 {%- macro _unreadable(timeline, from, to) -%}
     {%- do return(0 <= from < timeline.images_from or 0 <= to < timeline.images_from) -%}
 {%- endmacro -%}
@@ -41,6 +53,7 @@
     {%- set first = [first, -1 if fed else table.timeline.images_from or -1] | max -%}
     {%- set since = dbt_cdc._commit_name(table, first) if first >= 0 else "the table's first commit ("
                     ~ dbt_cdc._commit_name(table, 0) ~ ")" -%}
+    {%- set since = since ~ ", where a column was renamed," if first == table.timeline.renamed else since -%}
     {%- set place = "its log" if table.log is not none else "the change feed" if fed else "what can still be read" -%}
     {%- do return("range (" ~ begin ~ ", " ~ (end if end is not none else 'latest') ~ "] " ~ what ~ " before " ~ place
         ~ ", expected one that begins at or after " ~ since
@@ -69,11 +82,12 @@
             ~ ", a timestamp or 'earliest'") -%}
         {%- do return(-2) -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._place_of_moment(commits, text, name, faults)) -%}
+    {%- do return(dbt_cdc._place_of_moment(table, text, name, faults)) -%}
 {%- endmacro -%}
 
 
-{%- macro _place_of_moment(commits, text, name, faults) -%}
+{%- macro _place_of_moment(table, text, name, faults) -%}
+    {%- set commits = table.timeline.commits -%}
     {%- set micros = run_query(
         'select unix_micros(try_cast(' ~ dbt_cdc._literal(text) ~ ' as timestamp)) as micros').rows[0]['micros'] -%}
     {%- if micros is none -%}
@@ -82,8 +96,12 @@
     {%- endif -%}
     {%- set at = namespace(place=-2) -%}
     {%- for commit in commits if commit.micros <= micros | int -%}{%- set at.place = loop.index0 -%}{%- endfor -%}
+    {%- if at.place == -2 and table.timeline.whole -%}
+        {%- set created = dbt_cdc._for_format('created', table.format)(table.relation) -%}
+        {%- if created is not none and created | int <= micros | int -%}{%- set at.place = -1 -%}{%- endif -%}
+    {%- endif -%}
     {%- set last = commits | length - 1 -%}
-    {%- do return(last + 1 if at.place == last and (not commits or commits[last].micros < micros | int) else at.place) -%}
+    {%- do return(last + 1 if commits and at.place == last and commits[last].micros < micros | int else at.place) -%}
 {%- endmacro -%}
 
 

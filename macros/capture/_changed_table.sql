@@ -12,12 +12,10 @@
             ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; build it first, or read the table behind the view"]) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._own_columns(existing) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed(
+        "changes of " ~ source ~ ": ", dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key))) -%}
     {%- set key = dbt_cdc._key_of_table(relation, unique_key, format) -%}
-    {%- set names = columns | map(attribute='name') | list -%}
-    {%- for name in key or [] if name | lower not in names | map('lower') | list -%}
-        {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": "
-            ~ dbt_cdc._unknown_name('column in unique_key', name, names)]) -%}
-    {%- endfor -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed("changes of " ~ source ~ ": ", dbt_cdc._key_faults(key or [], columns))) -%}
     {%- set table = {
         'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'log': none,
         'timeline': dbt_cdc._for_format('timeline', format)(existing),
@@ -28,11 +26,31 @@
 {%- endmacro -%}
 
 
+{%- macro _key_faults(key, columns) -%}
+    {%- set faults, types = [], dbt_cdc._types_by_name(columns) -%}
+    {%- for name in key -%}
+        {%- set type = types.get(name | lower) -%}
+        {%- if type is none -%}
+            {%- do faults.append(dbt_cdc._unknown_name('column in unique_key', name, columns | map(attribute='name') | list)) -%}
+        {%- elif 'map<' in type or 'variant' in type -%}
+            {%- do faults.append("column '" ~ name ~ "' in unique_key is of type " ~ type ~ ", expected one by whose values Spark"
+                ~ " groups rows; give the columns that tell the table's rows apart") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
 {%- macro _source_name(relation) -%}
     {#- `schema.table`, with the catalog where it is not the session's own. -#}
     {%- set place = (relation.database ~ '.' if relation.database else '') ~ relation.schema -%}
+    {%- do return(dbt_cdc._without_own_catalog(place) ~ '.' ~ relation.identifier) -%}
+{%- endmacro -%}
+
+
+{%- macro _without_own_catalog(place) -%}
     {%- set catalog = run_query('select current_catalog()').rows[0][0] ~ '.' if '.' in place else '' -%}
-    {%- do return((place[catalog | length:] if place.startswith(catalog) else place) ~ '.' ~ relation.identifier) -%}
+    {%- do return(place[catalog | length:] if place.startswith(catalog) else place) -%}
 {%- endmacro -%}
 
 
@@ -55,11 +73,15 @@
 {%- macro _own_columns(relation) -%}
     {#- A table's columns without those that a format or this package keeps in it. -#}
     {%- set columns = [] -%}
-    {%- for column in adapter.get_columns_in_relation(relation)
-        if not column.name.startswith('_hoodie_') and not column.name.startswith('_dbt_cdc_') -%}
+    {%- for column in adapter.get_columns_in_relation(relation) if dbt_cdc._is_own_column(column.name) -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {%- do return(columns) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_own_column(name) -%}
+    {%- do return(not name.startswith('_hoodie_') and not name.startswith('_dbt_cdc_')) -%}
 {%- endmacro -%}
 
 
@@ -108,10 +130,11 @@
 
 {%- macro _node_of(relation) -%}
     {#- The model, snapshot or seed that builds a relation, as the graph knows it; none for any other. -#}
+    {%- set schemas = [relation.schema, dbt_cdc._without_own_catalog(relation.schema)] -%}
     {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
         {#- with --defer a reference may mean where another target has built the node -#}
         {%- for place in [node, node.get('defer_relation')] if place -%}
-            {%- if place.schema == relation.schema and (place.alias or place.name) == relation.identifier -%}
+            {%- if place.schema in schemas and (place.alias or place.name) == relation.identifier -%}
                 {%- do return(node) -%}
             {%- endif -%}
         {%- endfor -%}

@@ -22,7 +22,24 @@
         that the table has now. -#}
     {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
     {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, version) -%}
+    {%- if not dbt_cdc._formats()[table.format].tells_renames -%}
+        {%- do dbt_cdc._refuse_renamed(table, version, types) -%}
+    {%- endif -%}
     {%- do return({'source': source, 'image': dbt_cdc._image(table, types, source)}) -%}
+{%- endmacro -%}
+
+
+{%- macro _refuse_renamed(table, version, types) -%}
+    {#- A column that is gone and another of its type that has come since count as one that was renamed. -#}
+    {%- set now, faults = dbt_cdc._types_by_name(table.columns), [] -%}
+    {%- for old, type in types.items() if old not in now and dbt_cdc._is_own_column(old) -%}
+        {%- for new in now if new not in types and now[new] == type -%}
+            {%- do faults.append("changes of " ~ table.source ~ ": version " ~ version ~ " has a column " ~ old ~ " and no " ~ new
+                ~ " of the same type, which counts as its new name, expected a range that begins after the renaming: images"
+                ~ " have the columns that the table has now") -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
 {%- endmacro -%}
 
 
@@ -87,9 +104,7 @@
 {%- macro _adjacent_versions(table, begin, end) -%}
     {#- Each commit of the range beside the one before it, as images: what a feed would give where none is kept. -#}
     {%- set commits, queries = table.timeline.commits, [] -%}
-    {#- a renamed column has another name before and after its commit: compared by name, every row would differ -#}
-    {%- set same_rows = dbt_cdc._delta_metadata_operations() -%}
-    {%- for place in range(begin + 1, end + 1) if commits[place].operation not in same_rows or place == 0 -%}
+    {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}
         {%- set before = commits[place - 1].version if place > 0 else none -%}
         {%- do queries.append(dbt_cdc._two_versions(table, before, commits[place], place)) -%}
     {%- endfor -%}

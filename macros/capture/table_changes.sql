@@ -21,7 +21,7 @@
 {%- macro _table_changes(relation, begin, end, format, unique_key) -%}
     {%- set formats = ['cdc', 'latest_state', 'net'] -%}
     {%- do dbt_cdc._raise_faults(
-        dbt_cdc._value_faults('format', {'type': 'string', 'values': formats}, format)) -%}
+        dbt_cdc._value_faults('format', {'type': 'string', 'values': formats, 'required': true}, format)) -%}
     {#- under --empty and --sample dbt's relation is a query of a part of the table, of which nothing can be asked -#}
     {%- set relation = api.Relation.create(schema=relation.schema, identifier=relation.identifier) -%}
     {%- if flags.EMPTY -%}

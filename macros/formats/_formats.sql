@@ -2,6 +2,7 @@
     merge         row-level MERGE, UPDATE, DELETE
     version       what `version as of` takes, and table_changes gives as `version`
     change_log    a log of row changes can be kept beside a table
+    tells_renames the history says which commits renamed a column
     column_names  table properties without which names such as `a b` or `a.b` are refused
     replaces      whether `create or replace` fails where another made the table meanwhile; mere `create` refuses a folder that a
                   killed statement left
@@ -13,11 +14,14 @@
             'replaces': true,
             'version': 'commit version',
             'change_log': true,
+            'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
         },
-        'iceberg': {'merge': true, 'replaces': false, 'version': 'snapshot id', 'change_log': true, 'column_names': {}, 'timestamp_ntz': {}},
-        'hudi': {'merge': true, 'replaces': false, 'version': 'instant', 'change_log': false, 'column_names': {}, 'timestamp_ntz': {}},
+        'iceberg': {'merge': true, 'replaces': false, 'version': 'snapshot id', 'change_log': true, 'tells_renames': false,
+                    'column_names': {}, 'timestamp_ntz': {}},
+        'hudi': {'merge': true, 'replaces': false, 'version': 'instant', 'change_log': false, 'tells_renames': false,
+                 'column_names': {}, 'timestamp_ntz': {}},
     }) -%}
 {%- endmacro -%}
 

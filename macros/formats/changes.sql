@@ -7,7 +7,7 @@
     {#- Delta refuses its feed over commits that take columns away, and before or at a commit that retyped a column or made
         the table anew with other columns; there each commit is compared with the one before. -#}
     {%- set commits = table.timeline.commits -%}
-    {%- set taken = ['DROP COLUMNS', 'RENAME COLUMN', 'REPLACE COLUMNS'] -%}
+    {%- set taken = ['DROP COLUMNS', 'REPLACE COLUMNS'] -%}
     {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', taken) | list
            or dbt_cdc._delta_other_columns(table, begin) -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}

@@ -9,7 +9,8 @@
     {%- set whole = not commits or archived == commits[0].version -%}
     {%- set kept = namespace(since='') -%}
     {%- for row in run_query('call show_cleans(table => ' ~ dbt_cdc._literal(relation) ~ ', limit => 1)').rows -%}
-        {%- set kept.since = (row['earliest_commit_to_retain'] or '') | string -%}
+        {#- cleaning that keeps a number of files, not of commits, says no more than what is newest -#}
+        {%- set kept.since = (row['earliest_commit_to_retain'] or row['last_completed_commit_timestamp'] or '') | string -%}
     {%- endfor -%}
     {%- set images_from = commits | map(attribute='version') | select('lt', kept.since) | list | length -%}
     {%- set on = dbt_cdc._hudi_properties(relation).get('hoodie.table.cdc.enabled') == 'true' -%}

@@ -2,13 +2,17 @@
     commits      oldest first: {version (string), micros (commit time since 1970 UTC), operation}
     feed_from    place in `commits` of the first commit whose row changes the format's feed holds; none: no feed
     images_from  place in `commits` of the oldest version that can still be read
-    whole        true if the first commit in the list is the table's first, so that before it there was nothing -#}
+    whole        true if the first commit in the list is the table's first, so that before it there was nothing
+    renamed      place of the last commit that renamed a column: images before it have other columns; none: not said
+    follows      version that is gone and had the rows of the first commit in the list; none: not said
+    Of a commit, `quiet` says that it leaves the rows as they are, where the format tells that. -#}
 
 {%- macro delta__timeline(relation) -%}
     {%- set rows = run_query('describe history ' ~ relation).rows | list -%}
     {%- do rows.reverse() -%}
     {%- set micros = dbt_cdc._epoch_micros(rows | map(attribute='timestamp') | list) -%}
     {%- set commits, fed, vacuum = [], namespace(value=none, start=none), namespace(horizon=none, kept=0) -%}
+    {%- set renamed = namespace(place=none, version=-1) -%}
     {%- for row in rows -%}
         {%- set parameters = fromjson(row['operationParameters'] or '{}') or {} -%}
         {%- set state = dbt_cdc._delta_feed_state(row['operation'], parameters) -%}
@@ -17,6 +21,9 @@
         {%- set restored = (parameters.get('version') or -1) | int if row['operation'] == 'RESTORE' else none -%}
         {%- if restored is not none and (since is none or restored < since.version | int) -%}
             {%- set fed.value, fed.start = none, loop.index0 + 1 -%}
+        {%- endif -%}
+        {%- if row['operation'] == 'RENAME COLUMN' or (restored is not none and restored < renamed.version) -%}
+            {%- set renamed.place, renamed.version = loop.index0, row['version'] | int -%}
         {%- endif -%}
         {#- the first that is said may be that it was switched on, after older commits that are gone -#}
         {%- if fed.value is none and state is sameas true -%}{%- set fed.start = none -%}{%- endif -%}
@@ -32,6 +39,7 @@
         {%- endif -%}
         {%- do commits.append({'version': row['version'] | int | string, 'micros': micros[loop.index0],
                                'operation': row['operation'],
+                               'quiet': row['operation'] in dbt_cdc._delta_metadata_operations(),
                                'appends': 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
                                'retypes': 'REPLACE TABLE' in row['operation']
                                            or row['operation'] in ['RESTORE', 'CHANGE COLUMN', 'CHANGE COLUMNS']
@@ -43,12 +51,14 @@
     {%- set on = dbt_cdc._table_property(relation, 'delta.enableChangeDataFeed') == 'true' -%}
     {#- what the first commit in the list changed can be compared with nothing if there were others before it -#}
     {%- set whole = commits[0].version == '0' -%}
-    {%- set lost = vacuum.kept + 1 if vacuum.kept > 0 or not whole else 0 -%}
+    {%- set kept = [vacuum.kept, renamed.place or 0] | max -%}
+    {%- set lost = kept + 1 if kept > 0 or not whole else 0 -%}
     {%- do return({
         'commits': commits,
         'feed_from': [fed.start or 0, lost] | max if on else none,
-        'images_from': vacuum.kept,
+        'images_from': kept,
         'whole': whole,
+        'renamed': renamed.place,
     }) -%}
 {%- endmacro -%}
 
@@ -64,7 +74,7 @@
     {%- if properties is mapping and name in properties -%}
         {%- do return(properties[name] | string | lower == 'true') -%}
     {%- endif -%}
-    {%- do return(false if 'CREATE' in operation or 'REPLACE' in operation else none) -%}
+    {%- do return(false if 'CREATE' in operation or 'REPLACE TABLE' in operation else none) -%}
 {%- endmacro -%}
 
 
@@ -103,7 +113,8 @@
     {%- endfor -%}
     {%- do commits.reverse() -%}
     {%- set whole = walk.parent is none -%}
-    {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole}) -%}
+    {%- set follows = walk.parent if commits and commits[0].operation == 'replace' else none -%}
+    {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole, 'follows': follows}) -%}
 {%- endmacro -%}
 
 
@@ -118,19 +129,15 @@
 
 {%- macro _epoch_micros(moments) -%}
     {#- Microseconds since 1970 UTC of timestamps as a query gave them: Python's local time from dbt-spark's session
-        method, the Spark session's time zone from a server. -#}
-    {%- set micros = [] -%}
-    {%- if target.method == 'session' -%}
-        {%- for moment in moments -%}
-            {%- do micros.append((moment.timestamp() * 1000000) | round | int) -%}
-        {%- endfor -%}
-    {%- elif moments -%}
-        {%- set literals = [] -%}
-        {%- for moment in moments -%}
-            {%- do literals.append('unix_micros(timestamp ' ~ dbt_cdc._literal(moment) ~ ')') -%}
-        {%- endfor -%}
-        {%- set row = run_query('select array(' ~ literals | join(', ') ~ ') as micros').rows[0] -%}
-        {%- for value in fromjson(row[0]) -%}{%- do micros.append(value | int) -%}{%- endfor -%}
-    {%- endif -%}
+        method, the Spark session's time zone from a server. No macro is told the method: a query tells. -#}
+    {%- set local, literals, micros = [], [], [] -%}
+    {%- for moment in moments -%}
+        {%- do local.append((moment.timestamp() * 1000000) | round | int) -%}
+        {%- do literals.append('unix_micros(timestamp ' ~ dbt_cdc._literal(moment) ~ ')') -%}
+    {%- endfor -%}
+    {%- if not moments -%}{%- do return([]) -%}{%- endif -%}
+    {%- set row = run_query('select timestamp_micros(' ~ local[-1] ~ '), to_json(array(' ~ literals | join(', ') ~ '))').rows[0] -%}
+    {%- if row[0] == moments[-1] -%}{%- do return(local) -%}{%- endif -%}
+    {%- for value in fromjson(row[1]) -%}{%- do micros.append(value | int) -%}{%- endfor -%}
     {%- do return(micros) -%}
 {%- endmacro -%}

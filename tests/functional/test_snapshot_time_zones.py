@@ -6,8 +6,8 @@ from datetime import datetime, timedelta, timezone
 
 import duckdb
 import pyarrow as pa
-import yaml
 
+from tests.support.places import write_zone
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 
@@ -56,14 +56,6 @@ from {schema}.TABLE where id = 4 and FOUND
 """.replace("FOUND", FOUND)
 
 
-def write_in(project: Project, zone: str) -> None:
-    """dbt's session applies the profile's settings to the session, the zone too."""
-    file = project.folder / "profiles.yml"
-    profiles = yaml.safe_load(file.read_text())
-    profiles["consumer"]["outputs"]["test"]["server_side_parameters"]["spark.sql.session.timeZone"] = zone
-    file.write_text(yaml.safe_dump(profiles))
-
-
 def second_engine(project: Project, table: str, end: str = "effective_end_timestamp") -> list[tuple[object, ...]]:
     """The open records through DuckDB, over delta-rs or over the data files.
 
@@ -91,7 +83,7 @@ def test_open_records_are_read_and_found_in_every_pairing_of_zones(project: Proj
             rows[n] = f"({n}, 1, timestamp '2024-04-0{n + 1} 15:30:00Z', timestamp_ntz '2024-04-0{n + 1} 15:30:00')"
             supplied = [row for key, row in enumerate(rows) if key < 4 or key in there[n]]
             supply(project, ", ".join(supplied), "id, version, at, local_at")
-            write_in(project, zone)
+            write_zone(project, zone)
             snapshot(project, "--exclude", KEPT[0])
             if n in (0, 3):
                 snapshot(project, "--select", *KEPT)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import re
+from pathlib import Path
 
 import pytest
 
@@ -86,7 +88,10 @@ def test_net_tells_every_pair_of_first_and_last_operation(changes: Changes) -> N
         net = changes.rows(f"net_of_{table}", table)
         moments = dict(changes.commits(table))
         assert sorted(changes.answer(f"net_of_{table}", table), key=str) == sorted(NET_OF_PAIRS, key=str)
-        assert {row["ts"] for row in net} == {moments[row["version"]] for row in net} == {max(moments.values())}
+        *_, last_but_one, last = moments
+        versions = {(row["after"] or row["before"])["id"]: row["version"] for row in net}
+        assert versions == {**dict.fromkeys((1, 2, 4, 6, 7, 8, 9), last_but_one), 5: last}
+        assert all(row["ts"] == moments[row["version"]] for row in net)
 
 
 def test_composite_keys_nulls_nested_types_and_odd_names_are_told_apart(changes: Changes) -> None:
@@ -296,7 +301,7 @@ def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> No
     assert f"goes beyond the last commit, expected one up to version {last[0]} (" in message
 
 
-def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Changes) -> None:
+def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Changes, tmp_path: Path) -> None:
     changes.create("kept", "id int, v string")
     changes.write("kept", "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
     version, moment = changes.commits("kept")[-1]
@@ -331,6 +336,19 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
         sql_all="source('given', 'kept'), unique_key='id'",
         in_a_catalog=f"'{catalog}{changes.project.schema}.kept', unique_key='id'",
     )
+    if changes.format == "iceberg":
+        settings = {"": "org.apache.iceberg.spark.SparkCatalog", ".type": "hadoop", ".warehouse": str(tmp_path)}
+        for name, value in settings.items():
+            changes.project.spark.conf.set(f"spark.sql.catalog.elsewhere{name}", value)
+        changes.project.sql("create table elsewhere.far.kept (id int, v string) using iceberg")
+        changes.project.sql("insert into elsewhere.far.kept values (1, 'a')")
+        changes.project.write(
+            {
+                "models/far.yml": "sources: [{name: far, schema: elsewhere.far, tables: [{name: kept}]}]",
+                "models/of_far.sql": "{{ config(materialized='table') }} select source, op, after.v"
+                " from {{ dbt_cdc.table_changes(source('far', 'kept'), unique_key='id') }}",
+            }
+        )
     message = changes.project.error("run")
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in message
     assert "by table_changes, but dbt knows no such upstream" in message
@@ -343,6 +361,9 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
         assert {row["source"] for row in changes.rows(model, "kept")} == {f"{changes.project.schema}.kept"}
     assert changes.answer("sql_all", "kept") == changes.answer("python_all", "kept")
     answers = ["python_all", "python_net", "python_none", "python_in_a_catalog", "sql_all", "in_a_catalog"]
+    if changes.format == "iceberg":
+        assert changes.project.rows("select * from {schema}.of_far") == [("elsewhere.far.kept", "i", "a")]
+        changes.project.sql("drop table {schema}.of_far")
     assert changes.project.tables() == {"kept", *answers}
 
     schemas = {name: changes.project.columns(name) for name in answers}
@@ -374,24 +395,47 @@ def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_o
         f"alter table {{t}} set tblproperties ({FEED_ON['delta']})",
         "update {t} set v = 'c' where id = 1",
     )
-    changes.create("named", "id int, v string", properties="'delta.columnMapping.mode' = 'name'")
+    mapping = "'delta.columnMapping.mode' = 'name'"
+    for name, fed in {"named": True, "bare_named": False, "undone": True}.items():
+        changes.create(name, "id int, v string", feed=fed, properties=mapping)
+        changes.write(
+            name,
+            "insert into {t} values (1, 'a'), (2, 'b')",
+            "update {t} set v = 'z' where id = 1",
+            "alter table {t} rename column v to w",
+        )
+    for name in ("named", "bare_named"):
+        changes.write(name, "update {t} set w = 'c' where id = 2")
+    changes.write("undone", "restore table {t} to version as of 2", "update {t} set v = 'c' where id = 2")
+    changes.create("replaced", "id int, v string")
     changes.write(
-        "named",
-        "insert into {t} values (1, 'a'), (2, 'b')",
-        "alter table {t} rename column v to w",
-        "update {t} set w = 'c' where id = 2",
+        "replaced",
+        "insert into {t} values (1, 'a')",
+        "alter table {t} replace columns (id int, v string, n int)",
+        "update {t} set v = 'b'",
     )
-    asked = {name: f"'{{schema}}.{name}', unique_key='id'" for name in ("back", "off", "named")}
+    tables = ("back", "off", "named", "bare_named", "undone", "replaced")
+    asked = {name: f"'{{schema}}.{name}', unique_key='id'" for name in tables}
     changes.ask(**{f"of_{name}": asked[name] for name in asked}, too_early=asked["off"] + ", begin=2")
+    for name in ("named", "bare_named"):  # the renaming itself changes no row
+        changes.ask(**{f"since_{name}": asked[name] + ", begin=2", f"before_{name}": asked[name] + ", begin=1, end=2"})
     message = changes.project.error("run")
     assert "begins before the change feed, expected one that begins at or after version 5 (" in message
+    renamed = r"\(1, 2\] begins before %s, expected one that begins at or after version 3 \(.* UTC\), where a column was renamed,"
+    assert re.search(renamed % "the change feed", message)
+    assert re.search(renamed % "what can still be read", message)
+    assert not {"before_named", "before_bare_named"} & changes.project.tables()
 
     first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
     restored = [("u", (1, "a"), (1, "x")), ("u", (1, "x"), (1, "a")), ("u", (2, "b"), (2, "c"))]
     assert changes.answer("of_back", "back") == [*first, *restored]
     assert changes.answer("of_off", "off") == [("u", (1, "unseen"), (1, "c"))]
-    assert changes.answer("of_named", "named") == [
-        ("i", None, (1, None)),
-        ("i", None, (2, None)),
-        ("u", (2, "b"), (2, "c")),
+    update = [("u", (2, "b"), (2, "c"))]
+    assert changes.answer("of_named", "named") == changes.answer("since_named", "named") == update
+    assert changes.answer("of_bare_named", "bare_named") == [("i", None, (1, "z")), ("i", None, (2, "c"))]
+    assert changes.answer("since_bare_named", "bare_named") == update
+    assert changes.answer("of_undone", "undone") == update
+    assert changes.answer("of_replaced", "replaced") == [
+        ("i", None, (1, "a", None)),
+        ("u", (1, "a", None), (1, "b", None)),
     ]

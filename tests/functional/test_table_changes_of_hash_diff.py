@@ -52,6 +52,7 @@ def test_deletes_are_deletes_and_what_a_load_only_marks_is_no_change(project: Pr
     project.write(
         {
             "models/every.sql": ASK % "ref('fed'), begin='earliest'",
+            "models/keyless.sql": ASK % "ref('fed'), unique_key=[]",
             "models/newest.sql": ASK % "ref('fed'), format='latest_state'",
             "models/net.sql": ASK % f"ref('fed'), begin='{begin}', format='net'",
             "models/net_by_id.sql": ASK % f"ref('fed'), begin='{begin}', format='net', unique_key='id'",
@@ -63,6 +64,8 @@ def test_deletes_are_deletes_and_what_a_load_only_marks_is_no_change(project: Pr
     inserts = [("i", 1, None, "a"), ("i", 2, None, "b"), ("i", 3, None, "c")]
     later = [("d", 2, "b", None), ("d", 3, "c", None), ("i", 2, None, "b"), ("u", 1, "a", "A")]
     assert sorted(project.rows(asked + "every"), key=str) == sorted(inserts + later, key=str)
+    unpaired = [*inserts, *later[:3], ("d", 1, "a", None), ("i", 1, None, "A")]
+    assert sorted(project.rows(asked + "keyless"), key=str) == sorted(unpaired, key=str)
     net = [("d", 3, "c", None), ("u", 1, "a", "A"), ("u", 2, "b", "b")]
     for name in ("net", "net_by_id", "compared"):
         assert sorted(project.rows(asked + name)) == net, name

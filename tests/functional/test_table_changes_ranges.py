@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.changes import MERGE_ON_READ, Changes
+from tests.support.places import write_zone
 from tests.support.project import Project
 
 WRITES = (
@@ -25,6 +26,7 @@ def changes(project: Project) -> Changes:
 
 def test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps(changes: Changes) -> None:
     changes.create("x", "id int, v string")
+    made = datetime.datetime.now(datetime.timezone.utc)
     changes.write("x", *WRITES)
     versions, moments = zip(*changes.commits("x")[-4:], strict=True)
     tick = datetime.timedelta(microseconds=1)
@@ -44,13 +46,33 @@ def test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps(change
         from_the_future=table + f"begin='{future}'",
         between=table + f"begin='{moments[3]}', end='{moments[3]}'",
     )
+    tells_creation = changes.format != "hudi"
+    if tells_creation:
+        changes.create("unwritten", "id int, v string")
+        changes.ask(
+            since_created=table + f"begin='{made}'",
+            of_unwritten=f"'{{schema}}.unwritten', begin='{datetime.datetime.now(datetime.timezone.utc)}'",
+        )
     changes.project.dbt("run")
+    # a session on the other side of the world reads a timestamp as its own
+    nine = datetime.timedelta(hours=9)
+    changes.ask(in_tokyo=table + f"begin='{moments[0] + nine}', end='{moments[2] + nine}'")
+    write_zone(changes.project, "Asia/Tokyo")
+    try:
+        changes.project.dbt("run", "--select", "in_tokyo")
+    finally:
+        changes.project.spark.conf.set("spark.sql.session.timeZone", "UTC")
 
     first, second, third = ("i", None, (1, "a")), ("i", None, (2, "b")), ("i", None, (3, "c"))
     fourth = ("u", (1, "a"), (1, "z"))
+    if tells_creation:
+        assert changes.answer("since_created", "x") == [first, second, third, fourth]
+        assert changes.answer("of_unwritten", "unwritten") == []
+    assert [row["ts"] for row in changes.rows("in_tokyo", "x")] == [moments[1], moments[2]]
     expected = {
         "by_version": [second, third],
         "by_moment": [second, third],
+        "in_tokyo": [second, third],
         "just_before": [second, third],
         "mixed": [fourth],
         "earliest": [first, second],
@@ -81,19 +103,37 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
         to_the_first=table + f"begin='{versions[2]}', end='earliest'",
         neither=table + "begin='last week'",
         format=table + "format='nett'",
+        no_format=table + "format=none",
         key="'{schema}.x', unique_key='idd'",
+        key_number="'{schema}.x', unique_key=5",
+        key_map="'{schema}.mapped', unique_key='m'",
         missing="'{schema}.nowhere'",
     )
     changes.create("twice", "id int, v string")
     changes.write("twice", "insert into {t} values (1, 'a'), (2, 'a')")
     changes.ask(twice_net="'{schema}.twice', unique_key='v', format='net'")
+    changes.create("mapped", "id int, m map<string, int>")
+    changes.create("reused", "id int, v string")
+    changes.write("reused", "insert into {t} values (1, 'a')", "insert into {t} values (2, 'a')")
+    changes.ask(
+        **{
+            f"reused_{form}": f"'{{schema}}.reused', unique_key='v', format='{form}'"
+            for form in ("net", "latest_state")
+        }
+    )
     twice = "select after.id from {{ dbt_cdc.table_changes(target.schema ~ '.twice', unique_key='v') }}"
     config = "{{ config(materialized='table'%s) }} " % (", file_format='parquet'" if changes.format == "hudi" else "")
     changes.project.write({"models/twice_id.sql": config + twice})
     changes.project.write({"models/twice_count.sql": config + twice.replace("after.id", "count(*) as n")})
     keeps_key = changes.format == "hudi"
     if not keeps_key:
-        changes.ask(no_key="'{schema}.x', format='net'")
+        changes.ask(no_key="'{schema}.x', format='net'", no_key_latest="'{schema}.x', format='latest_state'")
+        if changes.format == "iceberg":
+            for name, properties in {"renamed": MERGE_ON_READ["iceberg"], "renamed_copied": ""}.items():
+                changes.create(name, "id int, v string", properties=properties)
+                changes.write(name, "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
+                changes.write(name, "alter table {t} rename column v to w", "update {t} set w = 'd' where id = 1")
+                changes.ask(**{f"{name}_all": f"'{{schema}}.{name}', unique_key='id'"})
         retype(changes, "retyped", "string", "int", "'x'", "7")
         retype(changes, "narrowed", "double", "int", "3.7", "4")
         retype(changes, "recast", "boolean", "date", "true", "date'2024-01-02'")
@@ -125,8 +165,12 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
     assert "`begin` must be a version, a timestamp or 'earliest', got 'last week'" in told["neither"]
     assert "must be one of cdc, latest_state, net" in told["format"]
     assert "did you mean 'net'?" in told["format"]
+    assert "option 'format' is required (string)" in told["no_format"]
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in told["key"]
+    assert source + "option 'unique_key' must be of type list, got 5" in told["key_number"]
+    assert "column 'm' in unique_key is of type map<string,int>, expected one by whose values" in told["key_map"]
     assert keeps_key or "format 'net' needs the key, got no unique_key" in told["no_key"]
+    assert keeps_key or "format 'latest_state' needs the key, got no unique_key" in told["no_key_latest"]
     assert f"{changes.project.schema}.nowhere: it does not exist" in told["missing"]
     version = changes.versions("twice")[-1]
     for name in ("twice_net", "twice_id", "twice_count"):
@@ -134,8 +178,13 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
             f"dbt_cdc: model.consumer.{name} can't run: changes of {changes.project.schema}.twice: unique_key (v) names"
             f" several rows of version {version}, expected one row for each key; give the columns" in messages
         )
+    version = changes.versions("reused")[-1]
+    for name in ("reused_net", "reused_latest_state"):
+        reused = f"model.consumer.{name} can't run: changes of {changes.project.schema}.reused: unique_key (v) names"
+        assert f"{reused} several rows up to version {version}, expected one row for each key" in messages
+    tables = {"x", "twice", "mapped", "reused"}
     if keeps_key:
-        assert changes.project.tables() == {"x", "twice"}
+        assert changes.project.tables() == tables
         return
     later = "the type that it has now; ask for a range that begins after the change of type"
     retyped = (
@@ -152,7 +201,18 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
     # Iceberg's changelog knows the two columns apart
     old = None if changes.format == "iceberg" else 5
     assert changes.answer("retyped_old", "retyped") == [("i", None, (1, old))]
-    assert changes.project.tables() == {"x", "twice", "retyped", "recast", "narrowed", "retyped_new", "retyped_old"}
+    if changes.format == "iceberg":
+        inserted = changes.versions("renamed")[0]
+        assert f"version {inserted} has a column v and no w of the same type, which counts as its new name" in messages
+        assert changes.answer("renamed_copied_all", "renamed_copied") == [
+            ("i", None, (1, "a")),
+            ("i", None, (2, "b")),
+            ("u", (1, "a"), (1, "c")),
+            ("u", (1, "c"), (1, "d")),
+        ]
+        tables |= {"renamed", "renamed_copied", "renamed_copied_all"}
+    tables |= {"retyped", "recast", "narrowed", "retyped_new", "retyped_old"}
+    assert changes.project.tables() == tables
 
 
 def first_version(changes: Changes, table: str) -> str:
@@ -205,6 +265,7 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
     changes.create("old", "id int, v string")
     changes.write("old", *WRITES)
     spark, table = changes.project.spark, f"{changes.project.schema}.old"
+    gone = "2" if changes.format == "delta" else changes.versions("old")[0]
     if changes.format == "delta":
         changes.create("bare", "id int, v string", feed=False)
         changes.write("bare", *WRITES)
@@ -222,7 +283,7 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
     changes.ask(
         earliest="'{schema}.old', unique_key='id'",
         kept=f"'{{schema}}.old', unique_key='id', begin='{begin}'",
-        gone="'{schema}.old', unique_key='id', begin='2026-01-01'",
+        gone=f"'{{schema}}.old', unique_key='id', begin={gone}",
     )
     if changes.format == "delta":
         changes.ask(
@@ -235,8 +296,12 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
     expected = [newest] if changes.format == "delta" else [("u", (1, "a"), (1, "z")), newest]
     assert changes.answer("kept", "old") == expected
     assert changes.answer("earliest", "old") == expected
-    assert f"expected one that begins at or after version {begin} (" in message
-    if changes.format == "delta":
+    if changes.format == "iceberg":
+        assert f"`begin` is no snapshot id of this table's history (expired, or never there), got {gone}" in message
+    else:
+        assert (
+            f"({gone}, latest] begins before the change feed, expected one that begins at or after version 4" in message
+        )
         assert "begins before what can still be read" in message
         assert changes.answer("bare_kept", "bare") == []
         assert sorted(changes.answer("bare_all", "bare")) == [

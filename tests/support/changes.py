@@ -73,7 +73,8 @@ LATEST_STATE = [
 ]
 NET = [("i", None, (1, "d")), ("i", None, (3, "f")), ("i", None, (4, "g")), ("i", None, (5, "y"))]
 
-#: Commits of which each key of a net change has all pairs of a first and a last operation, after one with keys 4 to 9.
+#: Commits of which each key of a net change has all pairs of a first and a last operation, after one with keys 4 to 9;
+#: the last one touches key 5 only.
 PAIRS = (
     "insert into {t} values (4, 'a'), (5, 'a'), (6, 'a'), (7, 'a'), (8, 'a'), (9, 'a')",
     *(
@@ -86,6 +87,7 @@ PAIRS = (
             "(1, 'r'), (4, 'r'), (7, 'r'), (2, 'r'), (5, 'r'), (8, 'r'), (3, null), (6, null), (9, null)",
         )
     ),
+    "update {t} set v = 's' where id = 5",
 )
 NET_OF_PAIRS = [
     ("d", (6, "a"), None),
@@ -93,7 +95,7 @@ NET_OF_PAIRS = [
     ("i", None, (1, "r")),
     ("i", None, (2, "r")),
     ("u", (4, "a"), (4, "r")),
-    ("u", (5, "a"), (5, "r")),
+    ("u", (5, "a"), (5, "s")),
     ("u", (7, "a"), (7, "r")),
     ("u", (8, "a"), (8, "r")),
 ]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import yaml
 from pyspark.sql import SparkSession
+
+from tests.support.project import Project
 
 #: Locale and time zone: a dotless i, digits that are not ASCII, and where most tests run.
 PLACES = [("tr-TR", "Asia/Tokyo"), ("ar-EG-u-nu-arab", "America/New_York"), ("en-US", "UTC")]
@@ -27,3 +30,11 @@ def at(spark: SparkSession, place: tuple[str, str]) -> Iterator[None]:
         java.Locale.setDefault(locale)
         java.TimeZone.setDefault(clock)
         spark.conf.set("spark.sql.session.timeZone", session_zone)
+
+
+def write_zone(project: Project, zone: str) -> None:
+    """dbt's session applies the profile's settings to the session, the zone too."""
+    file = project.folder / "profiles.yml"
+    profiles = yaml.safe_load(file.read_text())
+    profiles["consumer"]["outputs"]["test"]["server_side_parameters"]["spark.sql.session.timeZone"] = zone
+    file.write_text(yaml.safe_dump(profiles))

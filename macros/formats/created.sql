@@ -1,0 +1,13 @@
+{#- When a table was made, in microseconds since 1970 UTC: nothing was in it before its first commit. None where the format
+    does not tell, or where that is a commit of its own. -#}
+
+{%- macro delta__created(relation) -%}{%- do return(none) -%}{%- endmacro -%}
+
+
+{%- macro iceberg__created(relation) -%}
+    {%- do return(run_query('select min(unix_micros(timestamp)) as micros from ' ~ relation ~ '.metadata_log_entries'
+                            ~ ' where latest_snapshot_id is null').rows[0]['micros']) -%}
+{%- endmacro -%}
+
+
+{%- macro hudi__created(relation) -%}{%- do return(none) -%}{%- endmacro -%}

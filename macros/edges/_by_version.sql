@@ -49,7 +49,7 @@
     {%- for commit in table.timeline.commits if commit.version == version and commit.micros | string == read_at -%}
         {%- if not dbt_cdc._is_told_since(table, version) -%}
             {%- do return([read ~ "is older than what the table's changes can still be told from (its feed was switched on"
-                           ~ " later, or VACUUM took the files)" ~ remedy]) -%}
+                           ~ " later, a column was renamed, or VACUUM took the files)" ~ remedy]) -%}
         {%- endif -%}
         {%- do return([]) -%}
     {%- endfor -%}
@@ -59,12 +59,14 @@
 
 {%- macro _is_told_since(table, version) -%}
     {#- Whether log, feed or versions still hold what changed after a version of the table's timeline. -#}
-    {%- set place, own = dbt_cdc._place_of_version(table, version), table.timeline -%}
+    {%- set own = table.timeline -%}
+    {%- set place = dbt_cdc._past_quiet(own.commits, dbt_cdc._place_of_version(table, version)) -%}
     {%- if table.log is not none -%}
         {%- set own, offset = table.own.timeline, table.timeline.offset -%}
         {%- if place >= table.timeline.feed_from -%}
-            {%- set needed = {'key_op': place, 'data_before': dbt_cdc._place_of_version(table, table.log.upto)} -%}
-            {%- do return(needed.get(table.log.mode, own.images_from + offset) - offset >= own.images_from) -%}
+            {%- set upto = [place, dbt_cdc._place_of_version(table, table.log.upto)] | max -%}
+            {%- set whole = table.log.mode == 'data_before_after' and upto == table.timeline.commits | length - 1 -%}
+            {%- do return(whole or (place if table.log.mode == 'key_op' else upto) - offset >= own.images_from) -%}
         {%- endif -%}
         {%- set place = place - offset -%}
     {%- endif -%}

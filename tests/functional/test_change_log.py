@@ -14,6 +14,12 @@ MODEL = (
     "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id'," + LOG_HOOKS + ") }}"
     "select id, v, m from {{ source('given', 'feed') }}"
 )
+#: Reads what changed in such a model, by version.
+READER = """
+    {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+    select id, v, _op from {{ dbt_cdc.ref_changes('MODE', by='version') }}
+"""
+READERS = [f"read_{mode}" for mode in MODES]
 SOURCES = "sources: [{name: given, schema: '%s', tables: [{name: feed}]}]\n"
 
 
@@ -41,10 +47,14 @@ def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) ->
     project, run = changes.project, ("run", "--select", *MODES)
     give(changes, "(1, 'a', map('x', 1))", "(2, 'b', null)")
     project.dbt(*run)
+    project.write({f"models/read_{mode}.sql": READER.replace("MODE", mode) for mode in MODES})
     give(changes, "(1, 'a', map('x', 1))", "(2, 'c', null)", "(3, null, map('y', 2))")
-    project.dbt(*run)
+    project.dbt(*run, *READERS)
     write_to_all(changes, "delete from {t} where id = 1", "update {t} set v = 'd' where id = 2")
-    project.dbt(*run)
+    project.dbt(*run, *READERS)
+    for reader in READERS:
+        read = project.rows(f"select id, v, _op from {{schema}}.{reader} order by id")
+        assert read == [(1, "a", "i"), (2, "c", "u"), (3, None, "i")]
     logged = [("i", 1), ("i", 2), ("u", 2), ("i", 3), ("d", 1), ("u", 2), ("i", 1), ("u", 2)]
     for mode in MODES:
         assert project.rows(f"select op, key.id from {{schema}}.{mode}__changes order by ts, key.id") == logged
@@ -57,18 +67,23 @@ def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) ->
     for mode in MODES:
         changes.ask(
             **{
-                f"{mode}_all": f"ref('{mode}')",
-                f"{mode}_net": f"ref('{mode}'), format='net'",
+                f"{mode}_all": f"'spark_catalog.{{schema}}.{mode}'",
+                f"{mode}_net": f"'{mode}', format='net'",
                 f"{mode}_some": f"ref('{mode}'), begin='{changes.versions(mode)[-3]}'",
             }
         )
-    project.dbt("run", "--select", *[f"{mode}_{what}" for mode in MODES for what in ("all", "net", "some")])
+        view = "{{ config(materialized='view') }} select * from {{ dbt_cdc.table_changes(ref('MODE')) }}"
+        project.write({f"models/{mode}_view.sql": view.replace("MODE", mode)})
+    project.dbt("run", "--select", *[f"{mode}_{what}" for mode in MODES for what in ("all", "net", "some", "view")])
+    # which a run then logs: a view that was made before still tells it once
+    project.dbt(*run)
     a, b, c, d = (1, "a", {"x": 1}), (2, "b", None), (2, "c", None), (2, "d", None)
     e = (3, None, {"y": 2})
     first = [("i", None, a), ("i", None, b), ("i", None, e), ("u", b, c)]
     last = [("i", None, a), ("u", d, c), ("d", e, None)]
     for mode in MODES:
-        assert changes.answer(f"{mode}_all", mode) == [*first, ("d", a, None), ("u", c, d), *last]
+        for what in ("all", "view"):
+            assert changes.answer(f"{mode}_{what}", mode) == [*first, ("d", a, None), ("u", c, d), *last]
         assert changes.answer(f"{mode}_net", mode) == [("i", None, a), ("i", None, c)]
         assert changes.answer(f"{mode}_some", mode) == last
         moments = dict(changes.commits(mode))
@@ -82,6 +97,7 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     project.write({"models/moved.sql": moved, "models/taken.sql": moved})
     project.write({"models/keyless.sql": moved.replace("unique_key='id',", "")})
     project.sql("create table {schema}.taken__changes (id int) using " + changes.format)
+    project.write({f"models/read_{mode}.sql": READER.replace("MODE", mode) for mode in MODES})
     give(changes, "(1, 'a', null)", "(2, 'b', null)")
     message = project.error(*versioned)
     assert (
@@ -90,14 +106,14 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     assert f"{project.schema}.taken__changes is where change_log 'data_before' keeps its rows" in message
     assert "got a table that dbt_cdc did not make; rename or drop it" in message
     kept = {"feed", "taken__changes", *MODES, *[f"{mode}__changes" for mode in MODES], "moved", "moved__changes"}
-    assert project.tables() == kept
+    assert project.tables() == kept | {*READERS, "cdc_metadata"}
 
     if changes.format == "delta":
         changes.write("data_before", "alter table {t} set tblproperties (delta.enableChangeDataFeed = false)")
     write_to_all(changes, "update {t} set v = 'c' where id = 1", "update {t} set v = 'd' where id = 1")
     write_to_all(changes, "insert overwrite {t} select * from {t}")
     give(changes)
-    message = project.error("run", "--vars", "{mode: key_op}", "--exclude", "taken", "keyless")
+    message = project.error("run", "--vars", "{mode: key_op}", "--exclude", "taken", "keyless", *READERS)
     assert "moved__changes was begun with change_log 'data_before', got 'key_op'; set it back, or begin" in message
     forget_old_versions(changes, *MODES)
     write_to_all(changes, "delete from {t} where id = 2")
@@ -109,7 +125,12 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
             }
         )
     answers = [f"{mode}_{what}" for mode in MODES for what in ("all", "last")]
-    message = project.error("run", "--vars", "{mode: key_op}", "--full-refresh", "--select", "moved", *answers)
+    project.dbt("run", "--vars", "{mode: key_op}", "--full-refresh", "--select", "moved")
+    message = project.error("run", "--vars", "{mode: key_op}", "--select", *answers, *READERS)
+    assert message.count("is older than what the table's changes can still be told from") == 1
+    assert "read_key_op can't run" in message and "run this model with --full-refresh" in message
+    for reader in READERS[1:]:
+        assert project.rows(f"select * from {{schema}}.{reader} order by id") == [(1, "d", "u"), (2, "b", "d")]
     assert "its log keeps no such images (change_log 'key_op')" in message
     assert "and the table's version is gone that has them, expected a range that begins at or after version" in message
     a, b, c, d = ((key, v, None) for key, v in ((1, "a"), (2, "b"), (1, "c"), (1, "d")))
@@ -126,7 +147,8 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     assert project.rows("select op, key.id from {schema}.moved__changes") == []
     assert [name for name, _ in project.columns("moved__changes")] == ["op", "ts", "version", "key"]
 
-    if changes.format == "iceberg":  # a log that ends with a snapshot that is gone is lost
+    if changes.format == "iceberg":
+        expire_what_is_logged(changes, "data_before_after")
         return
     # nor are versions asked for that the answer does without: before the range begins, or after all that is in it
     changes.write("data_before", "insert into {t} values (3, 'e', null)")
@@ -142,6 +164,34 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     assert "its log keeps no such images (change_log 'data_before')" in message
     assert changes.answer("since", "data_before") == [("i", None, (4, "f", None))]
     assert changes.answer("followed", "data_before") == [("u", a, c)]
+
+
+def expire_what_is_logged(changes: Changes, logged: str) -> None:
+    """A log that holds all of a range needs nothing of the table."""
+    project = changes.project
+    run = ("run", "--vars", "{mode: key_op}", "--select", logged)
+    project.dbt(*run)
+    ((deleted,),) = project.rows(f"select version from {{schema}}.{logged}__changes where op = 'd'")
+    changes.write(logged, "{compact}")
+    forget_old_versions(changes, logged)
+    changes.ask(
+        up_to_delete=f"ref('{logged}'), end={deleted}, format='net'", since_delete=f"ref('{logged}'), begin={deleted}"
+    )
+    answers = ("up_to_delete", "since_delete")
+    net = [("i", None, (1, "d", None))]
+
+    def told(answer: str) -> list[tuple[str, object, object]]:
+        found = project.rows(f"select op, before, after from {{schema}}.{answer}")
+        return [(op, before and tuple(before), after and tuple(after)) for op, before, after in found]
+
+    # what compacted it is the one snapshot that is left, and has the rows of the one that was logged last
+    project.dbt(*run, *answers)
+    assert [told(answer) for answer in answers] == [net, []]
+    changes.write(logged, "insert into {t} values (5, 'g', null)")
+    forget_old_versions(changes, logged)
+    message = project.error(*run) + project.error("run", "--select", *answers)
+    assert message.count("it no longer knows (expired or cleaned), so that what changed since can't be told; drop") == 2
+    assert told("up_to_delete") == net
 
 
 def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the_feed(changes: Changes) -> None:

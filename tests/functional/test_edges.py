@@ -513,6 +513,6 @@ def test_a_readers_key_that_is_not_its_upstreams_is_refused_where_changes_show_i
     project.sql("update {schema}.orders set amount = 11 where id = 1")
     project.sql("update {schema}.orders set amount = 21 where id = 2")
     said = project.error("run")
-    assert f"changes of {project.schema}.orders: unique_key (customer) names several rows of version" in said
+    assert f"changes of {project.schema}.orders: unique_key (customer) names several rows up to version" in said
     assert project.rows("select * from {schema}.of_customer order by 1") == both
     assert len(edges(project)) == 1

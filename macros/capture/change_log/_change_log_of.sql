@@ -1,9 +1,10 @@
 {#- What a table's log holds. -#}
 
 {%- macro _change_log_of(relation, table) -%}
-    {#- relation, mode, from (version that it begins with), upto (last version that it is brought up to), commits (those with
-        changes, oldest first), restarts (a run has begun to build the table and its log anew); none if there is no log of
-        this key, or it belongs to the table as it was before a run that built it anew and was killed. -#}
+    {#- relation, mode, from (version that it begins with), noted (last version that it is brought up to), upto (the same, or
+        the oldest version of the table that has the same rows), commits (those that it knows, oldest first), lost (why what
+        came after it can't be told, or none), restarts (a run has begun to build the table and its log anew); none if there
+        is no log of this key, or it belongs to the table as it was before a run that built it anew and was killed. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if existing is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._own_properties(existing) -%}
@@ -15,13 +16,15 @@
         {%- do commits.append({'version': row['version'] | string, 'micros': row['micros'] | int}) -%}
     {%- endfor -%}
     {%- set seen = {'version': kept['dbt_cdc.upto'], 'micros': kept['dbt_cdc.upto_micros'] | int} -%}
-    {%- set upto = (commits + [seen]) | sort(attribute='micros') | last -%}
-    {%- if not dbt_cdc._is_of_history(table, upto) -%}
-        {%- if kept.get('dbt_cdc.restarts') == 'true' -%}{%- do return(none) -%}{%- endif -%}
-        {%- do dbt_cdc._raise_faults([dbt_cdc._lost_log(existing, table, upto)]) -%}
-    {%- endif -%}
-    {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'upto': upto.version, 'commits': commits,
-                   'restarts': kept.get('dbt_cdc.restarts') == 'true'}) -%}
+    {%- if seen.version not in commits | map(attribute='version') -%}{%- do commits.append(seen) -%}{%- endif -%}
+    {%- set commits = commits | sort(attribute='micros') -%}
+    {%- set noted, restarts = commits[-1], kept.get('dbt_cdc.restarts') == 'true' -%}
+    {%- set upto = table.timeline.commits[0] if noted.version == table.timeline.follows else noted -%}
+    {%- set lost = none if dbt_cdc._is_of_history(table, upto) else dbt_cdc._lost_log(existing, table, upto) -%}
+    {%- if lost and restarts -%}{%- do return(none) -%}{%- endif -%}
+    {%- do dbt_cdc._raise_faults([lost] if lost and not dbt_cdc._is_expired(table, upto) else []) -%}
+    {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'noted': noted.version, 'upto': upto.version,
+                   'commits': commits, 'lost': lost, 'restarts': restarts}) -%}
 {%- endmacro -%}
 
 
@@ -34,9 +37,14 @@
 {%- endmacro -%}
 
 
+{%- macro _is_expired(table, commit) -%}
+    {#- Whether a commit may be one of those before the oldest that the table knows. -#}
+    {%- do return(not table.timeline.whole and commit.micros < table.timeline.commits[0].micros) -%}
+{%- endmacro -%}
+
+
 {%- macro _lost_log(log, table, upto) -%}
-    {%- set known = table.timeline.commits | map(attribute='version') | list -%}
-    {%- set anew = table.timeline.whole or upto.version in known -%}
+    {%- set anew = not dbt_cdc._is_expired(table, upto) -%}
     {%- do return(log ~ " ends with version " ~ upto.version ~ " of " ~ table.source ~ ", which "
         ~ ("the table as it is does not come from (it was rolled back, or made anew)" if anew
            else "it no longer knows (expired or cleaned)")
@@ -46,12 +54,17 @@
 
 
 {%- macro _with_log(table, log) -%}
-    {#- A table's timeline with the commits that only its log remembers; `offset` is how many these are. -#}
+    {#- A table's timeline with the commits that only its log remembers, and one for those that nothing remembers; `offset`
+        is how many these are, `begun` where the log begins. -#}
     {%- set known = table.timeline.commits | map(attribute='version') | list -%}
     {%- set older = log.commits | rejectattr('version', 'in', known) | list -%}
+    {%- if log.lost -%}{%- do older.append({'version': log.upto, 'micros': older[-1].micros + 1}) -%}{%- endif -%}
     {%- set timeline = dict(table.timeline, commits=older + table.timeline.commits) -%}
     {%- set versions = timeline.commits | map(attribute='version') | list -%}
     {%- set begun = versions.index(log['from']) if log['from'] in versions else 0 -%}
-    {%- do timeline.update(feed_from=begun, offset=older | length, own_feed=table.timeline.feed_from) -%}
+    {%- set offset, renamed = older | length, table.timeline.renamed -%}
+    {%- set renamed = renamed + offset if renamed is number else none -%}
+    {%- set named = 0 if renamed is none else renamed + 1 -%}
+    {%- do timeline.update(begun=begun, feed_from=[begun, named] | max, offset=offset, renamed=renamed) -%}
     {%- do return(dict(table, timeline=timeline, log=log, own=table)) -%}
 {%- endmacro -%}

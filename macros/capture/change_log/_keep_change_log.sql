@@ -110,13 +110,22 @@ as
         statement looks for what is there already, and a format refuses it when another has written meanwhile. -#}
     {%- set commits = table.timeline.commits -%}
     {%- set versions = commits | map(attribute='version') | list -%}
-    {%- set begin, end = versions.index(log.upto), commits | length - 1 -%}
-    {%- if begin == end -%}{%- do return(none) -%}{%- endif -%}
+    {%- do dbt_cdc._raise_faults([log.lost] if log.lost else []) -%}
+    {%- if log.noted == versions[-1] -%}{%- do return(none) -%}{%- endif -%}
+    {%- set begin, end = dbt_cdc._past_quiet(commits, versions.index(log.upto)), commits | length - 1 -%}
+    {%- if begin < end -%}{%- do dbt_cdc._append_to_change_log(table, log, begin, end) -%}{%- endif -%}
+    {%- do dbt_cdc._note_quiet_commits(log, commits[end]) -%}
+    {#- a run that built the table anew and was killed then has left the table without its feed -#}
+    {%- do dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
+{%- endmacro -%}
+
+
+{%- macro _append_to_change_log(table, log, begin, end) -%}
     {%- set names = dbt_cdc._images_of_mode(log.mode) -%}
     {%- set fields = dbt_cdc._grow_log_images(table, log, names) -%}
     {%- set inserted = ['op', 'ts', 'version', 'key'] + names -%}
     {%- set literals = [] -%}
-    {%- for version in versions[begin + 1:] -%}{%- do literals.append(dbt_cdc._literal(version)) -%}{%- endfor -%}
+    {%- for commit in table.timeline.commits[begin + 1:] -%}{%- do literals.append(dbt_cdc._literal(commit.version)) -%}{%- endfor -%}
     {%- call statement('change_log', auto_begin=false) -%}
 merge into {{ log.relation }} as logged
 using (
@@ -126,9 +135,6 @@ on logged.version in ({{ literals | join(', ') }}) and logged.version = found.ve
 {{ dbt_cdc._for_format('insert_once', table.format)() }}
 when not matched then insert ({{ inserted | join(', ') }}) values (found.{{ inserted | join(', found.') }})
     {%- endcall -%}
-    {%- do dbt_cdc._note_quiet_commits(log, commits[end]) -%}
-    {#- a run that built the table anew and was killed then has left the table without its feed -#}
-    {%- do dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
 {%- endmacro -%}
 
 

@@ -40,8 +40,9 @@
             before,
             after
         from {{ 'completed' if log.mode == 'data_before' else 'logged' }}
-        {#- a change of nothing but columns that the table has no more is none #}
-        where ts <= timestamp_micros({{ commits[scope.end].micros }}) and {{ dbt_cdc._differ(table) }}
+        {#- what a later run logs is no part of it, also in a view; a change of nothing but columns that the table has
+            no more is none #}
+        where ts <= timestamp_micros({{ commits[[upto, scope.end] | min].micros }}) and {{ dbt_cdc._differ(table) }}
         {%- if upto < scope.end %}
         union all
         select position + 1000000000000000000, op, ts, version, before, after from since_logged
@@ -53,6 +54,7 @@
 {%- macro _since_logged(table, begin, end) -%}
     {#- CTEs that end in `row_changes`: what the log does not have yet, from the table. -#}
     {%- set offset = table.timeline.offset -%}
+    {%- do dbt_cdc._raise_faults([table.log.lost] if begin < offset else []) -%}
     images as (
         {{ dbt_cdc._images_by_commit(table.own, begin - offset, end - offset) }}
     ),
@@ -64,7 +66,7 @@
 {%- macro _changes_at_versions(table, scope) -%}
     {#- CTEs that end in `row_changes`: what a log without images tells, from the table's own versions. A range that begins
         with the log begins with an `i` of every row that the table held then. -#}
-    {%- set begun, offset = table.timeline.feed_from, table.timeline.offset -%}
+    {%- set begun, offset = table.timeline.begun, table.timeline.offset -%}
     {%- set begin, end = [scope.begin, begun] | max - offset, scope.end - offset -%}
     {%- do dbt_cdc._require_images(table, begin, "begin there, or keep images with change_log 'data_before_after'") -%}
     {%- set queries = [] -%}

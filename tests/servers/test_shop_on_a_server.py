@@ -133,10 +133,12 @@ def two_days(folder: Path, output: dict[str, Any], file_format: str, remote: str
     assert dict(zip(QUERIES, told["rows"], strict=True)) == QUERIES
 
 
-@pytest.mark.one_format("delta")  # the other test has Python models over Spark Connect, too
+# Python models go over Spark Connect in both
+@pytest.mark.one_format("delta")
 def test_the_shop_runs_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
     two_days(tmp_path, {**CONNECT, "schema": "shop_connect"}, table_format, server.connect_url)
 
 
+@pytest.mark.one_format("iceberg")
 def test_the_shop_runs_with_sql_over_thrift(tmp_path: Path, table_format: str, server: Server) -> None:
     two_days(tmp_path, {**thrift(server.thrift_port), "schema": "shop_both"}, table_format, server.connect_url)

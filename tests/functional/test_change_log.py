@@ -72,8 +72,10 @@ def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) ->
                 f"{mode}_some": f"ref('{mode}'), begin='{changes.versions(mode)[-3]}'",
             }
         )
-        view = "{{ config(materialized='view') }} select * from {{ dbt_cdc.table_changes(ref('MODE')) }}"
-        project.write({f"models/{mode}_view.sql": view.replace("MODE", mode)})
+        # Spark makes no view over Delta's feed
+        kept_as = "view" if changes.format == "iceberg" else "table"
+        view = "{{ config(materialized='%s') }} select * from {{ dbt_cdc.table_changes(ref('%s')) }}"
+        project.write({f"models/{mode}_view.sql": view % (kept_as, mode)})
     project.dbt("run", "--select", *[f"{mode}_{what}" for mode in MODES for what in ("all", "net", "some", "view")])
     # which a run then logs: a view that was made before still tells it once
     project.dbt(*run)

@@ -513,6 +513,7 @@ def test_a_readers_key_that_is_not_its_upstreams_is_refused_where_changes_show_i
     project.sql("update {schema}.orders set amount = 11 where id = 1")
     project.sql("update {schema}.orders set amount = 21 where id = 2")
     said = project.error("run")
-    assert f"changes of {project.schema}.orders: unique_key (customer) names several rows up to version" in said
+    refused = rf"changes of {project.schema}.orders: unique_key \(customer\) names several rows (of|up to) version"
+    assert re.search(refused, said)
     assert project.rows("select * from {schema}.of_customer order by 1") == both
     assert len(edges(project)) == 1

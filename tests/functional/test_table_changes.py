@@ -76,11 +76,14 @@ def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Ch
 
 
 def test_net_tells_every_pair_of_first_and_last_operation(changes: Changes) -> None:
+    before_last: dict[str, list[str]] = {}
     for table, properties in (("pairs", ""), ("noted_pairs", MERGE_ON_READ[changes.format])):
         changes.create(table, "id int, v string", properties=properties)
         changes.write(table, PAIRS[0])
         begin = changes.versions(table)[-1]
-        changes.write(table, *PAIRS[1:])
+        changes.write(table, *PAIRS[1:-1])
+        before_last[table] = changes.versions(table)
+        changes.write(table, PAIRS[-1])
         changes.ask(**{f"net_of_{table}": f"'{{schema}}.{table}', unique_key='id', begin={begin}, format='net'"})
     changes.project.dbt("run")
 
@@ -88,9 +91,10 @@ def test_net_tells_every_pair_of_first_and_last_operation(changes: Changes) -> N
         net = changes.rows(f"net_of_{table}", table)
         moments = dict(changes.commits(table))
         assert sorted(changes.answer(f"net_of_{table}", table), key=str) == sorted(NET_OF_PAIRS, key=str)
-        *_, last_but_one, last = moments
+        known = before_last[table]
+        last = changes.versions(table)[len(known)]  # Hudi may compact after it
         versions = {(row["after"] or row["before"])["id"]: row["version"] for row in net}
-        assert versions == {**dict.fromkeys((1, 2, 4, 6, 7, 8, 9), last_but_one), 5: last}
+        assert versions == {**dict.fromkeys((1, 2, 4, 6, 7, 8, 9), known[-1]), 5: last}
         assert all(row["ts"] == moments[row["version"]] for row in net)
 
 

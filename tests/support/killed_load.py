@@ -1,8 +1,8 @@
 """A process of its own that loads a hash_diff model and is killed, Spark and all, at a stage of the load.
 
 `python -m tests.support.killed_load FORMAT FOLDER STAGE` first runs the load of the stage before again, as the next
-run does, checks the tables, and then begins this stage's load (one load may be killed several times in a row). The
-stage after the last only checks.
+run does, and checks its tables. Then it brings a model of its own to where this stage's load begins, and begins that.
+The stage after the last only checks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def while_writing(place: type, name: str, table: str) -> Callable[[Path], None]:
 
     def arm(folder: Path) -> None:
         def files() -> set[Path]:
-            return set(folder.glob(f"*/{table}/**/*.parquet"))
+            return set(folder.glob(f"*/*{table}/**/*.parquet"))
 
         def watch(known: set[Path]) -> None:
             while not files() - known:
@@ -73,16 +73,16 @@ def while_writing(place: type, name: str, table: str) -> Callable[[Path], None]:
 
 
 _EVERY: list[Stage] = [
-    (ONE, while_writing(Tables, "create", "t__base"), False),
-    (ONE, while_writing(Load, "_write_sensitive", "t__sensitive_base"), False),
+    (ONE, while_writing(Tables, "create", "__base"), False),
+    (ONE, while_writing(Load, "_write_sensitive", "__sensitive_base"), False),
     (ONE, before(Tables, "confirm"), False),
     (ONE, before(Tables, "create_model"), True),
-    (ONE, while_writing(Tables, "sync_history", "t__history"), True),
+    (ONE, while_writing(Tables, "sync_history", "__history"), True),
     (TWO, after(Load, "_count"), False),
-    (TWO, while_writing(Load, "_write_sensitive", "t__sensitive_base"), False),
-    (TWO, while_writing(Load, "_merge", "t__base"), False),
+    (TWO, while_writing(Load, "_write_sensitive", "__sensitive_base"), False),
+    (TWO, while_writing(Load, "_merge", "__base"), False),
     (TWO, after(Load, "_merge"), True),
-    (THREE, while_writing(Tables, "sync_history", "t__history"), True),
+    (THREE, while_writing(Tables, "sync_history", "__history"), True),
     (THREE, before(Tables, "set_properties"), True),
 ]
 #: the steps are those of every format; on Delta the kills within its writes
@@ -102,24 +102,25 @@ def main(table_format: str, folder: Path, number: int) -> None:
     warm_up(spark)
     sys.stdin.readline()
     spark.sql("create schema if not exists kept")
-    model = Model(spark, "kept", table_format, PROPERTIES[table_format], sensitive_columns=["s"])
     stages = STAGES[table_format]
-    done: list[tuple[str, Rows, str]] = []
+
+    def model_of(stage: int) -> Model:
+        properties = PROPERTIES[table_format]
+        return Model(spark, "kept", table_format, properties, table=f"t{stage}", sensitive_columns=["s"])
+
     if number:
         past, _, committed = stages[number - 1]
-        marker = Tables(spark, model.settings(past[0], past[2])).marker()
+        mended = model_of(number - 1)
+        marker = Tables(spark, mended.settings(past[0], past[2])).marker()
         assert (marker is not None and marker.effective_date == past[0]) == committed, marker
-        done = LOADS[: LOADS.index(past)]
-        if number == len(stages) or stages[number][0] is not past:  # else it is this very load that is killed again
-            model.load(*past)
-            done = [*done, past]
-            model.check(Expected.of(done))
+        mended.load(*past)
+        mended.check(Expected.of(LOADS[: LOADS.index(past) + 1]))
     if number < len(stages):
         load, arm, _ = stages[number]
-        for earlier in LOADS[len(done) : LOADS.index(load)]:
-            model.load(*earlier)
+        for earlier in LOADS[: LOADS.index(load)]:
+            model_of(number).load(*earlier)
         arm(folder)
-        model.load(*load)
+        model_of(number).load(*load)
     spark.stop()
 
 

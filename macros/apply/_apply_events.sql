@@ -122,7 +122,7 @@ select
         The text of a long struct's type is cut, so that it may have one. -#}
     {%- if type.startswith('map<') and type.count('map<') == 1 and 'variant' not in type -%}
         {%- do return('array_sort(map_entries(' ~ expression ~ '))') -%}
-    {%- elif 'map<' in type or 'variant' in type or 'more fields' in type -%}
+    {%- elif dbt_cdc._lacks_equality(type) or 'more fields' in type -%}
         {%- do return(dbt_cdc._as_json(expression)) -%}
     {%- endif -%}
     {%- do return(expression) -%}

@@ -88,7 +88,7 @@
             {%- do faults.append("option '" ~ row[0] ~ "' must be a condition (boolean), got an expression of type " ~ type) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- for name in plan.key if modules.re.search('map<|variant', plan.types[name | lower]) -%}
+    {%- for name in plan.key if dbt_cdc._lacks_equality(plan.types[name | lower]) -%}
         {%- do faults.append("unique_key: column '" ~ name ~ "' must be of a type that sorts, got " ~ plan.types[name | lower]) -%}
     {%- endfor -%}
     {%- do return(faults) -%}

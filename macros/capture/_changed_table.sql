@@ -32,7 +32,7 @@
         {%- set type = types.get(name | lower) -%}
         {%- if type is none -%}
             {%- do faults.append(dbt_cdc._unknown_name('column in unique_key', name, columns | map(attribute='name') | list)) -%}
-        {%- elif 'map<' in type or 'variant' in type -%}
+        {%- elif dbt_cdc._lacks_equality(type) -%}
             {%- do faults.append("column '" ~ name ~ "' in unique_key is of type " ~ type ~ ", expected one by whose values Spark"
                 ~ " groups rows; give the columns that tell the table's rows apart") -%}
         {%- endif -%}

@@ -72,7 +72,7 @@
     {%- set fields, plain = [], namespace(all=true) -%}
     {%- for column in columns -%}
         {%- set type, value = column.dtype | lower, image ~ '.' ~ dbt_cdc._quote(column.name) -%}
-        {%- if 'map<' not in type and 'variant' not in type and 'more fields' not in type -%}
+        {%- if not dbt_cdc._lacks_equality(type) and 'more fields' not in type -%}
             {%- do fields.append(value) -%}
         {%- else -%}
             {%- set plain.all = false -%}

@@ -41,6 +41,12 @@
 {%- endmacro -%}
 
 
+{%- macro _lacks_equality(type) -%}
+    {#- Spark compares no maps and variants, so that rows are neither joined nor grouped by them. -#}
+    {%- do return('map<' in type or 'variant' in type) -%}
+{%- endmacro -%}
+
+
 {%- macro _whole_types(relation, columns) -%}
     {#- Types by lower-case name, also of structs so long that Spark cuts their text. -#}
     {%- set types, asked = dbt_cdc._types_by_name(columns), {} -%}

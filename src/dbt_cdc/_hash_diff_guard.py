@@ -26,16 +26,17 @@ def foreign_faults(tables: Tables) -> list[str]:
 def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
     """What was taken away of base table and history, so that the next load could not go on where the last ended."""
     base, history = tables.settings.base, tables.settings.history
-    has_base, has_history = tables.exists(base), tables.exists(history)
-    if tables.settings.full_refresh or not (has_base or has_history):
+    has_history = tables.exists(history)
+    if tables.settings.full_refresh or has_history == (marker is not None):
         return []
-    first = tables.properties(base).get(FIRST_LOAD) if has_base else None
-    of_history = tables.properties(history).get(FIRST_LOAD) if has_history else None
+    first = tables.properties(base).get(FIRST_LOAD) if tables.exists(base) else None
     remedy = "Bring it back, or start both anew with --full-refresh"
-    if marker and not has_history and marker.load != first:
-        return [f"{history} is gone, but its table {base} is there, with more than one load. {remedy}"]
+    if marker:
+        more = f"{history} is gone, but its table {base} is there, with more than one load. {remedy}"
+        return [more] if marker.load != first else []
     # a full refresh that was killed leaves the history of the table before
-    if not marker and of_history and first in (None, of_history):
+    of_history = tables.properties(history).get(FIRST_LOAD)
+    if of_history and first in (None, of_history):
         return [f"{base} is gone or was emptied, but its history {history} is there. {remedy}"]
     return []
 

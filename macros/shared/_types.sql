@@ -41,6 +41,12 @@
 {%- endmacro -%}
 
 
+{%- macro _is_time(type) -%}
+    {#- Text may hold a point in time. -#}
+    {%- do return(type in ['timestamp', 'timestamp_ntz', 'date', 'string']) -%}
+{%- endmacro -%}
+
+
 {%- macro _lacks_equality(type) -%}
     {#- Spark compares no maps and variants, so that rows are neither joined nor grouped by them. -#}
     {%- do return('map<' in type or 'variant' in type) -%}

@@ -1,7 +1,11 @@
-{#- A var of the consumer's project, given under `vars: dbt_cdc:` or, for all packages, at the top level of `vars:`. -#}
+{#- A var of the consumer's project: at the top level of `vars:`, or under its own name or `dbt_cdc:` there. -#}
 {%- macro _var(name, default=none) -%}
-    {#- the top level first: it is what `--vars` on the command line can set alone -#}
-    {%- if var(name, none) is not none -%}{%- do return(var(name)) -%}{%- endif -%}
-    {%- set ours = var('dbt_cdc', {}) -%}
-    {%- do return(ours[name] if ours is mapping and ours.get(name) is not none else default) -%}
+    {#- the top level first: it is what `--vars` on the command line can set alone. What stands under the project's name dbt
+        gives to its nodes by itself, but not to an operation of this package. -#}
+    {%- set given = [var(name, none)] -%}
+    {%- for package in [project_name, 'dbt_cdc'] -%}
+        {%- set scoped = var(package, {}) -%}
+        {%- do given.append(scoped.get(name) if scoped is mapping else none) -%}
+    {%- endfor -%}
+    {%- do return(given | reject('none') | first | default(default)) -%}
 {%- endmacro -%}

@@ -10,6 +10,10 @@
     {%- set names = dbt_cdc._operational_columns().values() | list -%}
     {%- if names[0] | lower not in existing -%}
         {%- do return([target ~ " has no column(s) " ~ (names | join(', ')) ~ "; " ~ dbt_cdc._adopt_hint()]) -%}
+    {%- endif -%}
+    {%- set faults = dbt_cdc._open_end_faults(target, options) -%}
+    {%- if faults -%}
+        {%- do return(faults) -%}
     {%- elif dbt_cdc._has_unfilled_records(target, options) -%}
         {%- do return([target ~ " has records whose operational columns are not filled in, written or closed while the option"
             ~ " was off, or open ones with another high date than " ~ dbt_cdc._high_date_text()
@@ -55,6 +59,26 @@
             ~ " already, that var was changed: it must give the names that the table has for " ~ (absent | join(', '))]) -%}
     {%- endif -%}
     {%- do return([]) -%}
+{%- endmacro -%}
+
+
+{%- macro _open_end_faults(target, options, node=none) -%}
+    {#- Records that no run has closed, but whose dbt_valid_to, years ahead, is not what stands in open ones: they were open
+        when `dbt_valid_to_current` was another, and dbt would insert their rows again. -#}
+    {%- set names, current = dbt_cdc._operational_columns(), (config if node is none else node.config).get('dbt_valid_to_current') -%}
+    {%- set valid_to = dbt_cdc._quote(dbt_cdc._snapshot_columns(node).dbt_valid_to) -%}
+    {%- set found -%}
+        select {{ valid_to }} from {{ target }}
+        where {{ dbt_cdc._quote(names.update_process_id) }} is null and not coalesce({{ dbt_cdc._is_open(node=node) }}, false)
+            and cast({{ valid_to }} as timestamp) > current_timestamp() + interval 1 year
+            and {{ dbt_cdc._quote(names.effective_end_timestamp) }} = {{ dbt_cdc._high_date(options.effective_timestamp_type) }}
+        limit 1
+    {%- endset -%}
+    {%- set ends = run_query(found).rows -%}
+    {%- if not ends -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([target ~ " has open records with the end " ~ ends[0][0] ~ ", but 'dbt_valid_to_current' is "
+        ~ (current or 'not set') ~ ": set the option back, or give those records the new end by hand (update "
+        ~ target ~ " set " ~ valid_to ~ " = ...)"]) -%}
 {%- endmacro -%}
 
 

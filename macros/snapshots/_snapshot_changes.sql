@@ -14,7 +14,7 @@
     {%- set keys = dbt_cdc._key_names(strategy) -%}
     {%- set no_source, no_record = 'source_data.' ~ keys[0] ~ ' is null', 'snapshotted_data.' ~ keys[0] ~ ' is null' -%}
     {%- set new_record = strategy.hard_deletes == 'new_record' -%}
-    {%- set is_deleted = "snapshotted_data." ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " = 'True'" -%}
+    {%- set is_deleted = "snapshotted_data." ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " <=> 'True'" -%}
     {#- the source under `--empty` or `--sample` says nothing about what was deleted -#}
     {%- set whole = not dbt_cdc._reads_a_part() -%}
     {%- set sees_deletes = strategy.hard_deletes in ('invalidate', 'new_record') and whole -%}
@@ -50,7 +50,7 @@
         where {{ no_record }}
             or ({{ no_source }}{% if new_record %} and not ({{ is_deleted }}){% endif %})
             {#- a row that is gone differs from its record in every column: that says nothing #}
-            or (not {{ no_source }} and ({{ strategy.row_changed | trim }}{% if new_record %} or {{ is_deleted }}{% endif %}))
+            or (not {{ no_source }} and ({{ dbt_cdc._row_changed(strategy, source_sql, target_relation) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
     )
 
     select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ strategy.scd_id | trim }} as dbt_cdc_new_scd_id
@@ -82,6 +82,7 @@
         {%- set updated = 'coalesce(' ~ dbt_cdc._quote(columns.dbt_updated_at) ~ ', ' ~ quoted ~ ') as ' ~ quoted -%}
         {%- do selected.append(updated if swap else quoted) -%}
     {%- endfor -%}
+    {%- if by_update -%}{%- do selected.append(dbt_cdc._quote(columns.dbt_updated_at) ~ ' as dbt_cdc_was_updated_at') -%}{%- endif -%}
     {%- do return(selected + [dbt_cdc._quote(columns.dbt_valid_from) ~ ' as dbt_cdc_valid_from']) -%}
 {%- endmacro -%}
 

@@ -2,20 +2,22 @@
 
 {%- macro _staging_shape(staging, strategy, target_relation) -%}
     {#- What the merge needs to know about the kept changes: the source's columns in order, the type of dbt_valid_from. -#}
-    {%- set source_columns, time = [], namespace(type=none) -%}
-    {%- set computed = dbt_cdc._snapshot_columns().values() | map('lower') | list -%}
+    {%- set source_columns, types, time = [], {}, namespace(type=none) -%}
+    {%- set computed = dbt_cdc._written_columns(strategy) | map('lower') | list -%}
     {%- for column in adapter.get_columns_in_relation(staging) -%}
         {%- if column.name == 'dbt_cdc_updated_at' -%}
             {%- set time.type = column.dtype -%}
         {%- elif not column.name.startswith('dbt_cdc_') and column.name not in dbt_cdc._key_names(strategy)
                 and column.name | lower not in computed -%}
             {%- do source_columns.append(column.name) -%}
+            {%- do types.update({column.name: column.dtype}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return({
         'strategy': strategy,
         'target': target_relation,
         'source_columns': source_columns,
+        'source_types': types,
         'time_type': time.type,
     }) -%}
 {%- endmacro -%}
@@ -25,11 +27,12 @@
     {#- The changes with the time at which each new record starts. It is the strategy's updated_at, unless that lies
         within what is known of the key (a deleted row that returns with its old updated_at, a change without a newer
         one) or is NULL: then the snapshot's own time, so that versions never overlap and always end. Such a record needs
-        a dbt_scd_id of its own too, as dbt's is made of key and updated_at. -#}
-    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, {{ dbt_cdc._run_time(shape.time_type) }}, dbt_cdc_updated_at)
-            as dbt_cdc_start
+        a dbt_scd_id of its own too, as dbt's is made of key and updated_at. Where the source's clock is ahead of the
+        run's, what is known of the key ends later than now. -#}
+    {%- set now = dbt_cdc._run_time(shape.time_type) ~ ', dbt_cdc_valid_from' ~ (', dbt_cdc_last_end' if returning else '') %}
+    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, greatest({{ now }}), dbt_cdc_updated_at) as dbt_cdc_start
     from (
-        select changes.*,
+        select changes.*,{{ ' dbt_cdc_last_end,' if returning }}
             coalesce(dbt_cdc_kind <> 'delete' and (dbt_cdc_updated_at is null or dbt_cdc_updated_at <= dbt_cdc_valid_from
                 {{- ' or dbt_cdc_updated_at <= dbt_cdc_last_end' if returning }}), false) as dbt_cdc_is_late
         from {{ changes }} as changes
@@ -46,6 +49,12 @@
 
 {%- macro _run_time(type) -%}
     {#- The snapshot's own time in the type of dbt_valid_from: in UTC, whatever the session's zone, where that has no zone. -#}
+    {%- if not dbt_cdc._is_time(type) -%}
+        {%- do return('cast(raise_error(' ~ dbt_cdc._literal(
+            "dbt_cdc: " ~ model.unique_id ~ ": a row was deleted, has returned or has no newer updated_at, so that the time of the"
+            ~ " run is needed, but updated_at is of type " ~ type ~ ", expected a date or timestamp: convert it in the snapshot's"
+            ~ " query; nothing was written by this run") ~ ') as ' ~ type ~ ')') -%}
+    {%- endif -%}
     {%- set has_no_zone = type in ['timestamp_ntz', 'date', 'string'] -%}
     {%- set time = dbt_cdc._effective('dbt_cdc_now', 'timestamp_ntz') if has_no_zone else 'dbt_cdc_now' -%}
     {%- do return('cast(' ~ time ~ ' as ' ~ type ~ ')') -%}
@@ -53,12 +62,13 @@
 
 
 {%- macro _returning_keys(shape, staging) -%}
-    {#- The keys without an open record that have been there before, with the end of their last version. -#}
-    {%- set keys = dbt_cdc._keys(shape.strategy) -%}
+    {#- The keys without an open record that have been there before, with the end of their last version, which is its start
+        where stock dbt closed it by a clock behind the source's. -#}
+    {%- set keys, columns = dbt_cdc._keys(shape.strategy), dbt_cdc._snapshot_columns() -%}
     select {% for key in keys %}dbt_cdc_returning_key_{{ loop.index }}, {% endfor %}max(dbt_cdc_end) as dbt_cdc_last_end
     from (
         select {% for key in keys %}{{ key }} as dbt_cdc_returning_key_{{ loop.index }}, {% endfor -%}
-            {{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) }} as dbt_cdc_end
+            greatest({{ dbt_cdc._quote(columns.dbt_valid_from) }}, {{ dbt_cdc._quote(columns.dbt_valid_to) }}) as dbt_cdc_end
         from {{ shape.target }}
         where not ({{ dbt_cdc._is_open() }})
     ) as closed

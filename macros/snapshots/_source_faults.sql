@@ -34,23 +34,6 @@
 {%- endmacro -%}
 
 
-{%- macro _source_name_faults(names, options) -%}
-    {#- Columns of the source that the package would write itself. -#}
-    {%- set faults = [] -%}
-    {%- set own = dbt_cdc._operational_columns().values() | map('lower') | list if options.operational_metadata else [] -%}
-    {%- for name in names -%}
-        {%- if name | lower in own -%}
-            {%- do faults.append("the source has a column '" ~ name ~ "', which is the name of an operational column: rename the"
-                ~ " operational one by the var 'operational_metadata_columns', or leave the source's out") -%}
-        {%- elif (name | lower).startswith('dbt_cdc_') -%}
-            {%- do faults.append("the source has a column '" ~ name ~ "': names that begin with dbt_cdc_ are the package's own;"
-                                 ~ " rename it in the snapshot's query") -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(faults) -%}
-{%- endmacro -%}
-
-
 {%- macro _null_key_fault(keys, count) -%}
     {%- do return("unique_key " ~ (keys | join(', ')) ~ " is NULL in " ~ count
                   ~ " row(s) of the source; every row needs a key: filter or fill those rows") -%}

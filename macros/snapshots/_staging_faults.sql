@@ -43,7 +43,7 @@
         select count(*) from {{ target_relation }}
         where {{ dbt_cdc._is_open() }}
         {%- if strategy.hard_deletes == 'new_record' %}
-            and {{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_is_deleted) }} <> 'True'
+            and not ({{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_is_deleted) }} <=> 'True')
         {%- endif %}
     {%- endset -%}
     {%- set live_rows = run_query(live).rows[0][0] | int -%}

@@ -38,8 +38,10 @@
     {%- if dbt_cdc._format_of(target) is none -%}
         {%- do return([target ~ " is no Delta, Iceberg or Hudi table"]) -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._operational_type_faults(target, existing, options)
-                  + dbt_cdc._partly_operational_faults(target, existing)) -%}
+    {%- set faults = dbt_cdc._operational_type_faults(target, existing, options)
+                     + dbt_cdc._partly_operational_faults(target, existing) -%}
+    {%- set names = dbt_cdc._operational_columns().values() | list -%}
+    {%- do return(faults or (dbt_cdc._open_end_faults(target, options, node) if names[0] | lower in existing else [])) -%}
 {%- endmacro -%}
 
 

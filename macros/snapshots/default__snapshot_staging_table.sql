@@ -7,12 +7,11 @@
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set options = dbt_cdc._snapshot_options() -%}
-    {%- do adapter.assert_valid_snapshot_target_given_strategy(
-        target_relation, dbt_cdc._snapshot_columns(), strategy) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
+        + dbt_cdc._dbt_column_faults(strategy, target_relation)
         + dbt_cdc._operational_table_faults(target_relation, options)
-        + dbt_cdc._source_name_faults(get_columns_in_query(source_sql), options)
+        + dbt_cdc._source_shape_faults(strategy, source_sql, options)
         + dbt_cdc._source_faults(strategy, source_sql)) -%}
     {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
     {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, target_relation) -%}
@@ -21,7 +20,7 @@
     {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
-    {%- do dbt_cdc._allow_new_names(shape) -%}
+    {%- do dbt_cdc._allow_new_columns(shape) -%}
     {%- do dbt_cdc._look_up_returning(shape, staging) -%}
     {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
 {%- endmacro -%}
@@ -45,12 +44,18 @@
 {%- endmacro -%}
 
 
-{%- macro _allow_new_names(shape) -%}
+{%- macro _allow_new_columns(shape) -%}
     {#- dbt adds the source's new columns to the target next. -#}
     {%- set existing = adapter.get_columns_in_relation(shape.target) | map(attribute='name') | map('lower') | list -%}
-    {%- set new = [] -%}
-    {%- for name in shape.source_columns if name | lower not in existing -%}{%- do new.append(name) -%}{%- endfor -%}
-    {%- do dbt_cdc._allow_names(shape.target, dbt_cdc._format_of(shape.target), new) -%}
+    {%- set names, types, format = [], [], dbt_cdc._format_of(shape.target) -%}
+    {%- for name in shape.source_columns if name | lower not in existing -%}
+        {%- do names.append(name) -%}
+        {%- do types.append(shape.source_types[name]) -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._allow_names(shape.target, format, names, types) -%}
+    {%- for type in types -%}
+        {%- for statement in dbt_cdc._for_format('allow_type', format)(shape.target, type) -%}{%- do run_query(statement) -%}{%- endfor -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 

@@ -21,7 +21,8 @@ snapshots:
 """
 #: Each run waits for the other where it hurts most: before the first load is written, and in a later run between the
 #: comparison and the merge: just before the merge (dbt adds columns there), or, where the catalog refuses to replace
-#: the view that both of them make meanwhile, before that view.
+#: the view that both of them make meanwhile, before that view. Where both make it, they do so in turns: a catalog in
+#: memory that is asked twice at once may refuse both.
 WAIT = """
 {% macro default__build_snapshot_table(strategy, sql) %}
     {% do wait_for_the_other() %}
@@ -31,6 +32,7 @@ WAIT = """
 {% macro default__snapshot_staging_table(strategy, source_sql, target_relation) %}
     {% set staging = dbt_cdc.default__snapshot_staging_table(strategy, source_sql, target_relation) %}
     {% if var('place', '') == 'before the view' %}{% do wait_for_the_other() %}{% endif %}
+    {% if var('place', '') == 'before the merge' %}{% do wait_until_there(var('turn')) %}{% endif %}
     {% do return(staging) %}
 {% endmacro %}
 
@@ -39,15 +41,19 @@ WAIT = """
 {% endmacro %}
 
 {% macro wait_for_the_other() %}
-    {% set meeting, both = target.schema ~ '.' ~ var('meeting', ''), namespace(there=false) %}
     {% if execute and var('meeting', '') %}
-        {% do run_query("insert into " ~ meeting ~ " values ('" ~ invocation_id ~ "')") %}
-        {% for _ in range(600) if not both.there %}
-            {% do run_query('refresh table ' ~ meeting) %}
-            {% set both.there = run_query('select count(*) from ' ~ meeting).rows[0][0] == 2 %}
-        {% endfor %}
-        {% if not both.there %}{% do exceptions.raise_compiler_error('the other run did not come') %}{% endif %}
+        {% do run_query("insert into " ~ target.schema ~ '.' ~ var('meeting') ~ " values ('" ~ invocation_id ~ "')") %}
+        {% do wait_until_there(2) %}
     {% endif %}
+{% endmacro %}
+
+{% macro wait_until_there(runs) %}
+    {% set meeting, all = target.schema ~ '.' ~ var('meeting'), namespace(there=false) %}
+    {% for _ in range(600) if not all.there %}
+        {% do run_query('refresh table ' ~ meeting) %}
+        {% set all.there = run_query('select count(*) from ' ~ meeting).rows[0][0] >= runs %}
+    {% endfor %}
+    {% if not all.there %}{% do exceptions.raise_compiler_error('the other run did not come') %}{% endif %}
 {% endmacro %}
 """
 ROWS = "select id, status, dbt_valid_to is null, update_process_id is null from {schema}.s order by id, dbt_valid_from"
@@ -55,9 +61,9 @@ ROWS = "select id, status, dbt_valid_to is null, update_process_id is null from 
 
 def two_runs(project: Project, meeting: str, place: str = "") -> list[tuple[bool, str]]:
     project.sql(f"create table {{schema}}.{meeting} (run string) using {project.file_format}")
-    command = ("snapshot", "--vars", f"{{meeting: {meeting}, place: {place}}}")
+    given = [f"{{meeting: {meeting}, place: {place}, turn: {turn}}}" for turn in range(2)]
     with connect.serving(project.spark) as remote:
-        runs = [connect.start(remote, project.folder, *command) for _ in range(2)]
+        runs = [connect.start(remote, project.folder, "snapshot", "--vars", each) for each in given]
         outcomes = [connect.outcome(run) for run in runs]
     # Iceberg's catalog keeps what a session has read of a table for half a minute
     project.sql("refresh table {schema}.s")

@@ -1,0 +1,41 @@
+{#- The strategy's condition for a changed row, mended where dbt's own says less or more than it means. -#}
+
+{%- macro _row_changed(strategy, source_sql, target) -%}
+    {%- set condition = strategy.row_changed | trim -%}
+    {%- set everything_changed = modules.re.sub('[\\s()]', '', condition) == get_true_sql() | trim -%}
+    {%- if config.get('strategy') == 'timestamp' -%}
+        {%- do return(dbt_cdc._row_changed_by_time(strategy, condition, target)) -%}
+    {%- elif config.get('strategy') == 'check' and everything_changed -%}
+        {%- do return(dbt_cdc._row_changed_by_columns(source_sql, target) or condition) -%}
+    {%- endif -%}
+    {%- do return(condition) -%}
+{%- endmacro -%}
+
+
+{%- macro _row_changed_by_time(strategy, condition, target) -%}
+    {#- dbt takes updated_at for a column's name where it may be an expression, and compares NULL with nothing: a row that was
+        without a time and has one now has changed. -#}
+    {%- set by_time = condition | replace('source_data.' ~ strategy.updated_at, 'source_data.dbt_cdc_updated_at') -%}
+    {%- set names = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
+    {%- if dbt_cdc._snapshot_columns().dbt_updated_at | lower not in names -%}{%- do return(by_time) -%}{%- endif -%}
+    {%- do return(by_time
+        ~ ' or (snapshotted_data.dbt_cdc_was_updated_at is null and source_data.dbt_cdc_updated_at is not null)') -%}
+{%- endmacro -%}
+
+
+{%- macro _row_changed_by_columns(source_sql, target) -%}
+    {#- Where a checked column is new, dbt takes every row for changed; it looks for names letter by letter, so that one whose
+        case has changed is new to it. None where there is a new one indeed. -#}
+    {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
+    {%- set checked = config.get('check_cols') -%}
+    {%- if checked is not string -%}
+        {%- set source_sql = 'select ' ~ (checked | join(', ')) ~ ' from (\n' ~ source_sql ~ '\n) as source_rows' -%}
+    {%- endif -%}
+    {%- set differ = [] -%}
+    {%- for name in get_columns_in_query(source_sql) -%}
+        {%- if name | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
+        {%- set quoted = dbt_cdc._quote(name) -%}
+        {%- do differ.append('not (snapshotted_data.' ~ quoted ~ ' <=> source_data.' ~ quoted ~ ')') -%}
+    {%- endfor -%}
+    {%- do return('(' ~ differ | join(' or ') ~ ')') -%}
+{%- endmacro -%}

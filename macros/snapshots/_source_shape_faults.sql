@@ -1,0 +1,46 @@
+{#- What the names and types of the source's columns show, before a row is read. -#}
+
+{%- macro _source_shape_faults(strategy, sql, options) -%}
+    {%- set described = run_query('describe query select *, ' ~ strategy.updated_at ~ ' as dbt_cdc_updated_at from (\n'
+        ~ sql ~ '\n) as source_rows').rows | list -%}
+    {%- set columns, updated_at = described[:-1], described[-1][1] -%}
+    {%- set faults = dbt_cdc._source_name_faults(columns | map('first'), strategy, options) -%}
+    {%- if options.operational_metadata and not dbt_cdc._is_time(updated_at) -%}
+        {%- do faults.append("updated_at (" ~ strategy.updated_at ~ ") is of type " ~ updated_at ~ ", expected a date or timestamp,"
+            ~ " as operational_metadata keeps points in time: convert it in the snapshot's query") -%}
+    {%- endif -%}
+    {%- do return(faults + dbt_cdc._checked_type_faults(columns)) -%}
+{%- endmacro -%}
+
+
+{%- macro _source_name_faults(names, strategy, options) -%}
+    {#- Columns of the source that the snapshot would write itself. -#}
+    {%- set faults = [] -%}
+    {%- set own = dbt_cdc._operational_columns().values() | map('lower') | list if options.operational_metadata else [] -%}
+    {%- set of_dbt = dbt_cdc._written_columns(strategy) | map('lower') | list -%}
+    {%- for name in names -%}
+        {%- if name | lower in own -%}
+            {%- do faults.append("the source has a column '" ~ name ~ "', which is the name of an operational column: rename the"
+                ~ " operational one by the var 'operational_metadata_columns', or leave the source's out") -%}
+        {%- elif name | lower in of_dbt -%}
+            {%- do faults.append("the source has a column '" ~ name ~ "', which is the name of a column that dbt writes: rename dbt's"
+                ~ " by snapshot_meta_column_names, or the source's in the snapshot's query") -%}
+        {%- elif (name | lower).startswith('dbt_cdc_') -%}
+            {%- do faults.append("the source has a column '" ~ name ~ "': names that begin with dbt_cdc_ are the package's own;"
+                                 ~ " rename it in the snapshot's query") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _checked_type_faults(columns) -%}
+    {#- Columns that are checked, but whose values Spark does not compare. -#}
+    {%- if config.get('strategy') != 'check' -%}{%- do return([]) -%}{%- endif -%}
+    {%- set checked, faults = config.get('check_cols'), [] -%}
+    {%- for column in columns if dbt_cdc._lacks_equality(column[1]) and (checked == 'all' or column[0] in checked) -%}
+        {%- do faults.append("check_cols: column '" ~ column[0] ~ "' is of type " ~ column[1] ~ ", whose values Spark does not compare:"
+            ~ " give the columns to check without it, or make text of it in the snapshot's query (to_json)") -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}

@@ -1,0 +1,165 @@
+"""Sources whose clocks, names and types are not what a snapshot would like them to be."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import yaml
+
+from tests.support.project import Project
+from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
+
+ON = {"dbt_cdc": {"operational_metadata": True}}
+BY_TIME = {"unique_key": "id", "strategy": "timestamp", "updated_at": "updated_at", "hard_deletes": "invalidate"}
+CHECKED = {"unique_key": "id", "strategy": "check", "check_cols": "all", "meta": ON}
+ADOPT = ("run-operation", "adopt_operational_metadata", "--args", "{snapshot: s}")
+
+
+def write(project: Project, **snapshots: dict[str, Any]) -> None:
+    entries = [
+        {"name": name, "relation": "source('raw', 'things')", "config": config} for name, config in snapshots.items()
+    ]
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": yaml.safe_dump({"snapshots": entries})})
+
+
+def test_versions_neither_overlap_nor_share_an_id_where_the_sources_clock_is_ahead(project: Project) -> None:
+    write(project, ahead={**BY_TIME, "meta": ON}, told={**BY_TIME, "hard_deletes": "new_record"})
+    columns, ahead = "id, name, updated_at", "timestamp '2090-01-01'"
+    supply(project, f"(1, 'a', {ahead}), (2, 'b', {ahead}), (3, 'c', null)", columns)
+    first = snapshot(project)
+    # 1 is gone; what had no time has one
+    supply(project, f"(2, 'b', {ahead}), (3, 'c3', timestamp '2024-02-01')", columns)
+    second = snapshot(project)
+    supply(project, f"(1, 'a', {ahead}), (2, 'b', {ahead}), (3, 'c3', timestamp '2024-02-01')", columns)
+    third = snapshot(project)
+
+    then, now = datetime(2090, 1, 1), datetime(2024, 2, 1)
+    found = project.rows(
+        "select id, name, effective_start_timestamp, effective_end_timestamp, insert_process_id, update_process_id "
+        "from {schema}.ahead order by id, effective_end_timestamp"
+    )
+    assert found == [
+        (1, "a", then, then, first, second),
+        (1, "a", then, HIGH, third, None),
+        (2, "b", then, HIGH, first, None),
+        (3, "c", None, now, first, second),
+        (3, "c3", now, HIGH, second, None),
+    ]
+    versions = project.rows(
+        "select id, name, dbt_is_deleted, cast(dbt_valid_from as string), cast(dbt_valid_to as string) "
+        "from {schema}.told where id = 1"
+    )
+    at = "2090-01-01 00:00:00"
+    assert sorted(versions, key=repr) == [
+        (1, "a", "False", at, at),
+        (1, "a", "False", at, None),
+        (1, "a", "True", at, at),
+    ]
+    for name in ("ahead", "told"):
+        assert project.rows(f"select count(*) - count(distinct dbt_scd_id) from {{schema}}.{name}") == [(0,)]
+
+
+def test_letter_case_and_names_of_dbts_own_columns_make_no_versions_and_lose_no_values(project: Project) -> None:
+    flagged = {**CHECKED, "snapshot_meta_column_names": {"dbt_is_deleted": "REMOVED"}, "hard_deletes": "new_record"}
+    kept = {**CHECKED, "snapshot_meta_column_names": {"dbt_is_deleted": "is_deleted"}}
+    expression = {**BY_TIME, "updated_at": "coalesce(updated_at, created_at)", "meta": ON}
+    write(project, flagged=flagged, kept=kept, expression=expression)
+    supply(
+        project,
+        "(1, 'a', false, cast(null as timestamp), timestamp '2024-01-01'), "
+        "(2, 'b', true, cast(null as timestamp), timestamp '2024-01-01')",
+        "id, Name, is_deleted, updated_at, created_at",
+    )
+    project.dbt("snapshot")
+    columns = "id, NAME, is_deleted, updated_at, created_at"
+    rows = (
+        "(1, 'a', false, cast(null as timestamp), timestamp '2024-01-01'), "
+        "(2, 'b2', true, timestamp '2024-01-02', timestamp '2024-01-01')"
+    )
+    supply(project, rows, columns)
+    project.dbt("snapshot")
+    for name in ("flagged", "kept", "expression"):
+        assert project.rows(
+            f"select id, name, is_deleted, dbt_valid_to is null from {{schema}}.{name} order by 1, 4"
+        ) == [
+            (1, "a", False, True),
+            (2, "b", True, False),
+            (2, "b2", True, True),
+        ], name
+    starts = project.rows("select effective_start_timestamp from {schema}.expression order by 1")
+    assert starts == [(datetime(2024, 1, 1),), (datetime(2024, 1, 1),), (datetime(2024, 1, 2),)]
+
+    # a record written while deletions were not told apart has no flag, and its deletion is told all the same
+    write(project, flagged={**flagged, "hard_deletes": "ignore"})
+    supply(project, rows + ", (3, 'c', false, null, timestamp '2024-01-03')", columns)
+    project.dbt("snapshot")
+    write(project, flagged=flagged)
+    supply(project, rows, columns)
+    for _ in range(2):
+        project.dbt("snapshot")
+        assert project.rows(
+            "select name, removed, dbt_valid_to is null from {schema}.flagged where id = 3 order by 2"
+        ) == [
+            ("c", None, False),
+            ("c", "True", True),
+        ]
+
+
+def test_another_dbt_valid_to_current_opens_no_second_records(project: Project) -> None:
+    config = {**BY_TIME, "meta": ON, "dbt_valid_to_current": "to_timestamp('9999-01-01')"}
+    write(project, s=config)
+    supply(project, "(1, timestamp '2024-01-01'), (2, timestamp '2024-01-01')", "id, updated_at")
+    run = snapshot(project)
+    contents = (
+        "select id, cast(dbt_valid_to as string), insert_process_id, effective_end_timestamp from {schema}.s order by 1"
+    )
+    expected = [(1, "9999-01-01 00:00:00", run, HIGH), (2, "9999-01-01 00:00:00", run, HIGH)]
+    write(project, s={**config, "dbt_valid_to_current": None})
+    for command in (("snapshot",), ADOPT):
+        told = project.log()
+        project.error(*command)
+        told = project.log().removeprefix(told)
+        assert "open records with the end 9999-01-01 00:00:00, but 'dbt_valid_to_current' is not set" in told
+        assert project.rows(contents) == expected
+    # by hand as the error says; and a high date of the project's own, which an operation finds too
+    project.sql("update {schema}.s set dbt_valid_to = null")
+    project.configure(vars={"consumer": {"default_high_dttm": "9999-12-30"}})
+    assert "another high date than 9999-12-30" in project.error("snapshot")
+    project.dbt(*ADOPT)
+    project.dbt("snapshot")
+    assert project.rows(contents) == [(1, None, run, datetime(9999, 12, 30)), (2, None, run, datetime(9999, 12, 30))]
+
+
+def test_columns_that_a_snapshot_can_not_take_are_told_before_anything_is_written(project: Project) -> None:
+    write(project, s={**CHECKED, "unique_key": "id"})
+    project.sql(
+        f"create table {{schema}}.things using {project.file_format} as "
+        "select 1 as id, map('a', 1) as tags, current_timestamp() as DBT_valid_to, 1700000000000 as updated_at"
+    )
+    error = project.error("snapshot")
+    assert "check_cols: column 'tags' is of type map<string,int>" in error
+    assert "the source has a column 'DBT_valid_to', which is the name of a column that dbt writes" in error
+    write(project, s={**BY_TIME, "meta": ON, "snapshot_meta_column_names": {"dbt_valid_to": "until"}})
+    assert "updated_at (updated_at) is of type bigint, expected a date or timestamp" in project.error("snapshot")
+    project.configure(vars={"dbt_cdc": {"default_high_dtm": "9999-12-30", "default_high_dttm": "9999-02-30"}})
+    error = project.error("snapshot")
+    assert "unknown var 'default_high_dtm', did you mean 'default_high_dttm'?" in error
+    assert (
+        "var 'default_high_dttm' must be a point in time such as 9999-12-31 23:59:59.999999, got \"9999-02-30\""
+        in error
+    )
+    assert project.tables() == {"things"}
+
+    # numbers do as long as no time of the run's own is needed
+    project.configure()
+    write(project, s=BY_TIME)
+    supply(project, "(1, 10L), (2, 10L)", "id, updated_at")
+    project.dbt("snapshot")
+    supply(project, "(1, 20L), (2, 10L)", "id, updated_at")
+    project.dbt("snapshot")
+    expected = [(1, 10, 20), (1, 20, None), (2, 10, None)]
+    assert project.rows("select id, dbt_valid_from, dbt_valid_to from {schema}.s order by 1, 2") == expected
+    supply(project, "(1, 20L)", "id, updated_at")
+    assert "updated_at is of type bigint, expected a date or timestamp: convert it" in project.error("snapshot")
+    assert project.rows("select id, dbt_valid_from, dbt_valid_to from {schema}.s order by 1, 2") == expected

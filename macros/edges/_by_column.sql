@@ -22,7 +22,7 @@
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
     {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) -%}
     {%- do edge.update({
-        'column': stamp.name, 'type': stamp.dtype, 'watermark': new.bound or old,
+        'column': stamp.name, 'type': stamp.dtype, 'watermark': old if new.bound is none else new.bound,
         'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new),
     }) -%}
     {%- do dbt_cdc._log_rows(edge, old, new) -%}
@@ -58,14 +58,15 @@ from {{ relation }}
 where {{ name }} > {{ dbt_cdc._watermark_value(watermark, stamp.dtype) }} or {{ name }} is null
 {%- endif %}
     {%- endset -%}
-    {%- do return(fromjson(run_query(query)[0][0])) -%}
+    {#- JSON leaves out what is NULL -#}
+    {%- do return(dict({'bound': none}, **fromjson(run_query(query)[0][0]))) -%}
 {%- endmacro -%}
 
 
 {%- macro _between_watermarks(stamp, old, new) -%}
     {%- set name = dbt_cdc._stamp(stamp) -%}
     {%- set conditions = [] -%}
-    {%- if new.bound -%}
+    {%- if new.bound is not none -%}
         {%- set upto = name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype) -%}
         {%- set after = name ~ ' > ' ~ dbt_cdc._watermark_value(old, stamp.dtype) ~ ' and ' if old is not none else '' -%}
         {%- do conditions.append(after ~ upto) -%}
@@ -92,7 +93,7 @@ where {{ name }} > {{ dbt_cdc._watermark_value(watermark, stamp.dtype) }} or {{ 
 {%- macro _log_rows(edge, old, new) -%}
     {%- set line = 'dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads ' ~ new.rows ~ ' rows of ' ~ edge.source
                    ~ (' (all of them)' if old is none else ' (new ones)')
-                   ~ (', ' ~ edge.column ~ ' up to ' ~ new.shown if new.bound else '') -%}
+                   ~ (', ' ~ edge.column ~ ' up to ' ~ new.shown if new.bound is not none else '') -%}
     {%- if new.unstamped -%}
         {%- set line = line ~ ', and ' ~ new.unstamped ~ ' without ' ~ edge.column ~ ', as in every run' -%}
     {%- endif -%}

@@ -3,11 +3,13 @@
 
 {%- macro _read_by_version(relation, column, unique_key) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version', 'asked': ['version', column]} -%}
-    {%- if flags.WHICH not in ['run', 'build'] and dbt_cdc._load_relation(relation) is none -%}
+    {%- set held = dbt_cdc._load_relation(dbt_cdc._held_in(relation)) -%}
+    {%- if flags.WHICH not in ['run', 'build'] and held is none -%}
         {#- `compile` or `docs generate` before the first run -#}
         {%- do edge.update({'sql': "select *, 'i' as _op from " ~ relation}) -%}
         {%- do return(edge) -%}
     {%- endif -%}
+    {%- if held is not none and dbt_cdc._format_of(held) -%}{%- do dbt_cdc._look_again(held) -%}{%- endif -%}
     {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
     {%- if not table.key -%}{%- set table = dict(table, key=dbt_cdc._key_of_reader(table), taken_for_key=true) -%}{%- endif -%}
     {%- set commits = table.timeline.commits -%}

@@ -87,7 +87,9 @@
 {%- macro _newest_edges(destination=none) -%}
     {#- {source: newest row} of one model; without a model a list of all. -#}
     {%- set relation = dbt_cdc._metadata_relation() -%}
-    {%- if dbt_cdc._load_relation(relation) is none -%}{%- do return({} if destination else []) -%}{%- endif -%}
+    {%- set existing = dbt_cdc._load_relation(relation) -%}
+    {%- if existing is none -%}{%- do return({} if destination else []) -%}{%- endif -%}
+    {%- do dbt_cdc._look_again(existing) -%}
     {%- set number = "if(column_type rlike 'int|float|double|decimal', watermark, null)" -%}
     {%- set query -%}
 select to_json(min_by(
@@ -109,6 +111,13 @@ group by source, destination
     {%- set by_source = {} -%}
     {%- for edge in newest -%}{%- do by_source.update({edge.source: edge}) -%}{%- endfor -%}
     {%- do return(by_source) -%}
+{%- endmacro -%}
+
+
+{%- macro _look_again(relation) -%}
+    {%- for statement in dbt_cdc._for_format('look_again', dbt_cdc._format_of(relation))(relation) -%}
+        {%- do run_query(statement) -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 

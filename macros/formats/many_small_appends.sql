@@ -27,10 +27,12 @@
 
 {%- macro iceberg__compact_small_appends(relation) -%}
     {%- if run_query('select count(*) from ' ~ relation ~ '.files')[0][0] > 100 -%}
-        {%- set table = dbt_cdc._literal(relation.schema ~ '.' ~ relation.identifier) -%}
-        {%- do run_query('call system.rewrite_data_files(table => ' ~ table
+        {%- set place = relation.schema.split('.') -%}
+        {%- set system = 'call ' ~ (dbt_cdc._quote(place[0]) ~ '.' if place | length > 1 else '') ~ 'system.' -%}
+        {%- set table = dbt_cdc._literal(place[-1] ~ '.' ~ relation.identifier) -%}
+        {%- do run_query(system ~ 'rewrite_data_files(table => ' ~ table
                          ~ ", options => map('partial-progress.enabled', 'true'))") -%}
-        {%- do run_query('call system.expire_snapshots(table => ' ~ table ~ ')') -%}
+        {%- do run_query(system ~ 'expire_snapshots(table => ' ~ table ~ ')') -%}
     {%- endif -%}
 {%- endmacro -%}
 

@@ -101,3 +101,43 @@ def test_hooks_lineage_unit_tests_and_state_selection_stay_as_they_are(project: 
     )
     project.dbt("run", "--select", "renamed")
     assert project.rows("select watermark is not null, sequence from {schema}.cdc_metadata") == [(True, 1)]
+
+
+def test_a_python_reader_that_another_run_overtook_moves_no_watermark(project: Project) -> None:
+    """Two runs of an incremental Python model keep their new rows in one table of dbt-spark's."""
+    project.sql(f"create table {{schema}}.orders (id int, cdc_datetime_updated timestamp) using {project.file_format}")
+    project.write(
+        {
+            "models/models.yml": f"""
+                sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]
+                models: [{{name: reader, config: {{other: "{{{{ var('other', '') }}}}"}}}}]
+            """,
+            "models/reader.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    dbt.source("raw", "orders")
+                    orders = dbt_cdc.ref_changes(dbt, spark, "raw", "orders")
+                    if dbt.config.get("other"):
+                        # what the other run does before it writes rows of its own into reader__dbt_tmp
+                        spark.sql(f"alter table {dbt.this} set tblproperties ('dbt_cdc.reader' = 'o t h e r')")
+                    return orders
+            """,
+        }
+    )
+    read = "select id from {schema}.reader order by id"
+    watermarks = "select watermark from {schema}.cdc_metadata order by sequence"
+    project.sql("insert into {schema}.orders values (1, timestamp_seconds(1))")
+    project.dbt("run")
+    project.sql("insert into {schema}.orders values (2, timestamp_seconds(2))")
+    error = project.error("run", "--vars", "{other: 'yes'}") + project.log()
+    assert "model.consumer.reader can't run, its watermarks were not moved" in error
+    assert "another run of this model began while this one was at work" in error
+    assert project.rows(watermarks) == [("1000000",)]
+
+    project.sql("insert into {schema}.orders values (3, timestamp_seconds(3))")
+    project.dbt("run")
+    assert "reads 2 rows of" in project.log()
+    assert project.rows(read) == [(1,), (2,), (3,)]
+    assert project.rows(watermarks) == [("1000000",), ("3000000",)]

@@ -12,6 +12,7 @@ from tests.support.project import Project
 
 
 def test_sql_and_python_models_and_a_stock_snapshot_build_side_by_side(project: Project) -> None:
+    project.configure(dispatch=False)
     project.write(
         {
             "models/a.sql": "{{ config(materialized='table') }} select 1 as id, 'x' as v",

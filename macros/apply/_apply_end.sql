@@ -7,10 +7,10 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_fail(plan, faults) -%}
+{%- macro _apply_fail(plan, faults, wrote='nothing was written') -%}
     {%- if faults -%}
         {%- do dbt_cdc._apply_drop(plan, []) -%}
-        {%- do dbt_cdc._raise_faults(faults) -%}
+        {%- do dbt_cdc._raise_faults(faults, wrote=wrote) -%}
     {%- endif -%}
 {%- endmacro -%}
 

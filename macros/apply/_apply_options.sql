@@ -37,8 +37,8 @@
     {%- if not config.get('unique_key') -%}
         {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
     {%- endif -%}
-    {%- if config.get('file_format') not in ['delta', 'iceberg'] -%}
-        {%- do faults.append("the config 'file_format' must be one of delta, iceberg, got "
+    {%- if config.get('file_format') not in dbt_cdc._formats_with('capture') -%}
+        {%- do faults.append("the config 'file_format' must be one of " ~ dbt_cdc._formats_with('capture') | join(', ') ~ ", got "
                              ~ (config.get('file_format') | tojson)) -%}
     {%- endif -%}
     {%- if given.get('stored_as_scd_type') == 'bitemporal' and given.get('source_kind') == 'snapshot' -%}

@@ -106,5 +106,6 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
     {%- do dbt_cdc._apply_look_anew(plan) -%}
     {%- do dbt_cdc._apply_write(plan, [plan.batch]) -%}
     {%- do dbt_cdc._apply_mark(plan, 'applied', [plan.batch]) -%}
-    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"]) -%}
+    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
+                               wrote='its image was taken back') -%}
 {%- endmacro -%}

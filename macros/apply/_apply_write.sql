@@ -23,8 +23,8 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if not now.settled -%}
-        {%- do dbt_cdc._apply_fail(plan, ["other runs of this model keep recording events while this one writes; its own events"
-                                          ~ " are kept in " ~ plan.ledger ~ " and will be shown by the next run"]) -%}
+        {%- do dbt_cdc._apply_fail(plan, ["other runs of this model keep recording events while this one writes: run it again when"
+            ~ " they have ended"], wrote='its events are kept in ' ~ plan.ledger ~ ' for the next run to show') -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_mark(plan, 'applied', batches) -%}
     {%- do return({'counts': counts, 'sql': now.sql}) -%}

@@ -36,6 +36,7 @@
     {%- do return({
         'node': model.unique_id,
         'format': format,
+        'replaces': dbt_cdc._formats()[format].replaces,
         'view': dbt_cdc._hash_diff_name(''),
         'base': dbt_cdc._hash_diff_name('__base'),
         'history': dbt_cdc._hash_diff_name('__history'),
@@ -121,8 +122,8 @@
             ~ "tblproperties") -%}
     {%- endfor -%}
     {%- set format = config.get('file_format', 'delta') -%}
-    {%- if format ~ '__hash_diff_properties' not in context['dbt_cdc'] -%}
-        {%- do faults.append("file_format must be delta or iceberg, got '" ~ format ~ "'") -%}
+    {%- if format not in dbt_cdc._formats_with('capture') -%}
+        {%- do faults.append("file_format must be " ~ dbt_cdc._formats_with('capture') | join(' or ') ~ ", got '" ~ format ~ "'") -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

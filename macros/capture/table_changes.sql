@@ -48,16 +48,6 @@
 {%- endmacro -%}
 
 
-{%- macro _changes_between(relation, begin, end, unique_key=none) -%}
-    {#- The row changes of an existing table between two of its versions (as `current_version` gives them), for other parts
-        of the package: a subquery with op (i, u, d), ts, version, source, before, after (structs of the table's own
-        columns), one row per key and commit. `begin` is exclusive, none = from before the first commit that the feed
-        still holds; `end` is inclusive, none = the latest. From the format's feed; where none is on, from a comparison
-        of the two versions by key, one row per key. `unique_key` none = the model's own. Errors as table_changes. -#}
-    {%- do return(dbt_cdc._table_changes(relation, begin, end, 'cdc', unique_key)) -%}
-{%- endmacro -%}
-
-
 {%- macro _changes_query(table, scope, format, each_commit) -%}
     {%- if scope.end <= scope.begin -%}
         {%- do return(dbt_cdc._no_changes(table)) -%}

@@ -1,5 +1,5 @@
 {#- What each table format can do: the one table that the rest of the package asks.
-    merge         row-level MERGE, UPDATE, DELETE
+    capture       hash_diff and apply_changes can write it
     version       what `version as of` takes, and table_changes gives as `version`
     change_log    a log of row changes can be kept beside a table
     tells_renames the history says which commits renamed a column
@@ -10,7 +10,7 @@
 {%- macro _formats() -%}
     {%- do return({
         'delta': {
-            'merge': true,
+            'capture': true,
             'replaces': true,
             'version': 'commit version',
             'change_log': true,
@@ -18,9 +18,9 @@
             'column_names': {'delta.columnMapping.mode': 'name'},
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
         },
-        'iceberg': {'merge': true, 'replaces': false, 'version': 'snapshot id', 'change_log': true, 'tells_renames': false,
+        'iceberg': {'capture': true, 'replaces': false, 'version': 'snapshot id', 'change_log': true, 'tells_renames': false,
                     'column_names': {}, 'timestamp_ntz': {}},
-        'hudi': {'merge': true, 'replaces': false, 'version': 'instant', 'change_log': false, 'tells_renames': false,
+        'hudi': {'capture': false, 'replaces': false, 'version': 'instant', 'change_log': false, 'tells_renames': false,
                  'column_names': {}, 'timestamp_ntz': {}},
     }) -%}
 {%- endmacro -%}
@@ -48,7 +48,7 @@
     {%- set name = format ~ '__' ~ statement -%}
     {%- if name not in context['dbt_cdc'] -%}
         {%- do exceptions.raise_compiler_error(
-            "dbt_cdc: " ~ statement ~ " is not to be had for table format '" ~ format ~ "' (" ~ model.unique_id ~ ")") -%}
+            "dbt_cdc: " ~ statement ~ " can't be done on tables of format '" ~ format ~ "' (" ~ model.unique_id ~ ")") -%}
     {%- endif -%}
     {%- do return(context['dbt_cdc'][name]) -%}
 {%- endmacro -%}

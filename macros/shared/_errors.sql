@@ -1,10 +1,10 @@
 {#- Errors say: which node, what is wrong, the value got, what was expected, one thing to do. -#}
 
-{%- macro _raise_faults(faults, node=none) -%}
+{%- macro _raise_faults(faults, node=none, wrote='nothing was written') -%}
     {#- while dbt parses, a node does not know its options yet -#}
     {%- if faults and execute -%}
         {%- set node = node or model -%}
-        {%- set lines = ["dbt_cdc: " ~ node.unique_id ~ " can't run, nothing was written:"] -%}
+        {%- set lines = ["dbt_cdc: " ~ node.unique_id ~ " can't run, " ~ wrote ~ ":"] -%}
         {%- for fault in faults -%}
             {%- do lines.append("  - " ~ fault) -%}
         {%- endfor -%}

@@ -156,7 +156,7 @@ def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, sp
     )
     now = _now(compared, settings)
     back = touched.join(now, on=touched["touched_key"] == now["now_key"], how="left")
-    seen = f"now_operation = 'N' and {settings.extract_type == 'delta'}".lower().replace("'n'", "'N'")
+    seen = "now_operation = 'N'" if settings.extract_type == "delta" else "false"
     past = {f.name for f in touched.schema["past"].dataType.fields}
     gone = back.where("coalesce(now_operation, '') not in ('I', 'U')").selectExpr(
         f"case when past is null then 'remove' else 'put' end as {ACTION}",

@@ -37,6 +37,7 @@ class Settings:
 
     node: str
     format: str
+    replaces: bool  # whether `create or replace` heeds what another run made meanwhile
     view: str
     base: str
     history: str

@@ -31,9 +31,6 @@ MODEL_OF = "dbt_cdc.model_of"
 
 #: Formats whose tables a session remembers as they were.
 _REMEMBERED = ("iceberg",)
-#: Formats whose `create or replace` takes the place of what was made meanwhile. Delta's does not, and its mere `create`
-#: refuses a folder that a killed run has left.
-_REPLACED_BLINDLY = ("iceberg",)
 #: How often a write that gives the same whenever it is done is repeated where another run's came in between.
 ATTEMPTS = 3
 
@@ -110,7 +107,7 @@ class Tables:
             "tblproperties": {**settings.table_properties, **_kept(properties)},
         }
         target = Target(table, table.rpartition(".")[2].strip("`"), settings.description, config)
-        write(frame, target, replace=replace or settings.format not in _REPLACED_BLINDLY)
+        write(frame, target, replace=replace or settings.replaces)
 
     def holds_views(self) -> bool:
         """Whether the model is a view: it stays what it is, and a new one is a view where the catalog can hold it."""
@@ -171,7 +168,7 @@ class Tables:
 
     def drop_leftover(self) -> None:
         """Drop the table of a first load that never ended, where `create or replace` would not heed another run's."""
-        if self.settings.format in _REPLACED_BLINDLY:
+        if not self.settings.replaces:
             self.spark.sql(f"drop table if exists {self.settings.base}")
 
     def add_sensitive(self, rows: Any, layout: Layout) -> None:

@@ -74,6 +74,7 @@ class Model:
         }
         defaults: dict[str, Any] = {
             "node": f"model.consumer.{self.table}",
+            "replaces": self.options["format"] == "delta",
             "extract_type": extract,
             "effective_date": day,
             "unique_key": ["id"],

@@ -36,5 +36,5 @@ def number_faults(name: str, value: Any, most: float, why: str = "") -> Iterator
     number = isinstance(value, (int, float, Decimal)) and not isinstance(value, bool)
     if not number:
         yield f"{name} must be a number between 0 and {most}, got {value!r}"
-    elif not 0 <= value <= most:
+    elif value != value or not 0 <= value <= most:
         yield f"{name} must lie between 0 and {most}, got {value!r}{why}"

@@ -42,10 +42,12 @@ def _value_faults(required: tuple[str, ...], given: dict[str, Any], columns: Col
     if not all(name in given for name in required):
         return columns.faults()
     shape = shape_of(given["no_keys"], given["no_nonkeys"], given.get("seed", 0), given.get("num_partitions"))
-    if required == _INITIAL:
-        return initial_faults(given["no_init_recs"], shape, columns)
-    series = Series(*(given[name] for name in _SERIES))
-    return incremental_faults(series, given.get("load", 1), shape, columns)
+    faults = initial_faults(given["no_init_recs"], shape, columns) if required == _INITIAL else ()
+    # what the later load will refuse is told before the first one is written
+    if all(name in given for name in _INCREMENTAL):
+        series = Series(*(given[name] for name in _SERIES))
+        faults = [*faults, *incremental_faults(series, given.get("load", 1), shape, columns)]
+    return dict.fromkeys(faults)
 
 
 def _name_faults(required: tuple[str, ...], options: Any) -> Iterator[str]:

@@ -232,7 +232,7 @@ def main() -> None:
     parser.add_argument("--table-format", default="delta", choices=["delta", "iceberg"])
     parser.add_argument("--parts", nargs="+", default=["small", "large"], choices=["small", "large"])
     parser.add_argument("--rows", nargs="+", type=int, default=[100_000, 1_000_000, 10_000_000])
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--memory", default="4g")
     parser.add_argument("--statements", action="store_true", help="print what each statement costs")
     arguments = parser.parse_args()
@@ -244,7 +244,7 @@ def main() -> None:
             print_statements()
         if "small" in arguments.parts:
             sizes = [int(rows * arguments.scale) for rows in arguments.rows]
-            small_batches(bench, sizes, max(int(10_000 * arguments.scale), 10), arguments.repeats)
+            small_batches(bench, sizes, max(int(10_000 * arguments.scale), 10), arguments.repeat)
         if "large" in arguments.parts:
             large_batches(bench, int(1_000_000 * arguments.scale))
         print(json.dumps(bench.results))

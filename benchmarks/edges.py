@@ -97,21 +97,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--upstream", type=int, default=10_000_000)
     parser.add_argument("--new", type=int, default=10_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--format", default="delta", choices=["delta", "iceberg"])
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--table-format", default="delta", choices=["delta", "iceberg"])
     parser.add_argument("--log", help="keep dbt's log here")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        settings = target_settings(chosen.format, Path(folder) / "warehouse")
+        settings = target_settings(chosen.table_format, Path(folder) / "warehouse")
         spark = start_session(settings)
         spark.sql("create schema if not exists bench")
-        output = {**profile_target(chosen.format), "server_side_parameters": settings}
-        project = Project(Path(folder) / "project", spark, "bench", {"file_format": chosen.format, "output": output})
-        lines = report(measure(project, chosen.upstream, chosen.new, chosen.rounds))
+        output = {**profile_target(chosen.table_format), "server_side_parameters": settings}
+        project = Project(
+            Path(folder) / "project", spark, "bench", {"file_format": chosen.table_format, "output": output}
+        )
+        lines = report(measure(project, chosen.upstream, chosen.new, chosen.repeat))
         if chosen.log:
             Path(chosen.log).write_text(project.log())
         spark.stop()
-    print(f"{chosen.format}, {chosen.new:,} new rows in {chosen.upstream:,}, {chosen.rounds} rounds", *lines, sep="\n")
+    print(
+        f"{chosen.table_format}, {chosen.new:,} new rows in {chosen.upstream:,}, {chosen.repeat} rounds",
+        *lines,
+        sep="\n",
+    )
 
 
 if __name__ == "__main__":

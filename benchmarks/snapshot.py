@@ -1,6 +1,6 @@
 """Snapshots: stock dbt-spark against dbt_cdc with operational metadata, same data, one command.
 
-    python -m benchmarks.snapshot [--rows 1000000] [--format delta] [--strategy timestamp]
+    python -m benchmarks.snapshot [--rows 1000000] [--table-format delta] [--strategy timestamp]
 
 Three runs of one snapshot (hard deletes on) over a table of 12 columns: the first load, then 40 % updated and 20 %
 deleted, then 0.1 % updated. Each side has a process and a JVM of its own, warmed up by three small snapshots.
@@ -37,7 +37,7 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--format", default="delta", choices=["delta", "iceberg"])
+    parser.add_argument("--table-format", default="delta", choices=["delta", "iceberg"])
     parser.add_argument("--strategy", default="timestamp", choices=["timestamp", "check"])
     parser.add_argument("--memory", default="4g", help="heap of the JVM")
     parser.add_argument("--output", type=Path, help="where to write the figures as JSON")
@@ -46,7 +46,7 @@ def parse() -> argparse.Namespace:
 
 
 def run_side(side: str, arguments: argparse.Namespace) -> list[dict[str, float]]:
-    given = ["--rows", str(arguments.rows), "--format", arguments.format, "--strategy", arguments.strategy]
+    given = ["--rows", str(arguments.rows), "--table-format", arguments.table_format, "--strategy", arguments.strategy]
     environment = {
         **os.environ,
         "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
@@ -63,11 +63,11 @@ def measure(arguments: argparse.Namespace) -> list[dict[str, float]]:
     from tests.support.spark import profile_target, start_session, target_settings
 
     with tempfile.TemporaryDirectory(prefix="dbt_cdc_benchmark_") as folder:
-        settings = target_settings(arguments.format, Path(folder) / "warehouse")
+        settings = target_settings(arguments.table_format, Path(folder) / "warehouse")
         spark = start_session(settings)
         spark.sql("create schema if not exists bench")
-        output = {**profile_target(arguments.format), "server_side_parameters": settings}
-        target = {"file_format": arguments.format, "output": output}
+        output = {**profile_target(arguments.table_format), "server_side_parameters": settings}
+        target = {"file_format": arguments.table_format, "output": output}
         project = Project(Path(folder) / "project", spark, "bench", target)
         configure(project, arguments)
         for name in ("small_0", "small_1", "small_2"):
@@ -121,7 +121,7 @@ def supply(project: Any, table: str, rows: int, day: int) -> None:
 
 
 def report(measured: dict[str, list[dict[str, float]]], arguments: argparse.Namespace) -> None:
-    print(f"{arguments.rows} rows, {arguments.format}, strategy {arguments.strategy}, {os.cpu_count()} cores")
+    print(f"{arguments.rows} rows, {arguments.table_format}, strategy {arguments.strategy}, {os.cpu_count()} cores")
     print("| run | stock wall s | dbt_cdc wall s | stock CPU s | dbt_cdc CPU s | CPU ratio |")
     print("|---|---|---|---|---|---|")
     for day, name in enumerate(RUNS):

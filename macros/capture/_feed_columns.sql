@@ -49,7 +49,7 @@
 
 {%- macro _read_or_fail(feed, name, type, raw, read) -%}
     {#- What was read, whatever spark.sql.ansi.enabled says: a value of which nothing came fails the query. -#}
-    {%- set told = 'dbt_cdc: ' ~ feed ~ ': column ' ~ name ~ ' (' ~ type ~ ") can't be read from: " -%}
+    {%- set told = 'dbt_cdc: ' ~ feed ~ ': column ' ~ name ~ ' (' ~ type ~ ') can not be read from: ' -%}
     {%- do return('coalesce(' ~ read ~ ', if(' ~ raw ~ ' is null, null, raise_error(concat(' ~ dbt_cdc._literal(told)
                   ~ ', cast(' ~ raw ~ ' as string)))))') -%}
 {%- endmacro -%}

@@ -27,9 +27,11 @@
 
 {%- macro iceberg__compact_small_appends(relation) -%}
     {%- if run_query('select count(*) from ' ~ relation ~ '.files')[0][0] > 100 -%}
-        {%- set place = relation.schema.split('.') -%}
-        {%- set system = 'call ' ~ (dbt_cdc._quote(place[0]) ~ '.' if place | length > 1 else '') ~ 'system.' -%}
-        {%- set table = dbt_cdc._literal(place[-1] ~ '.' ~ relation.identifier) -%}
+        {#- a schema may name its catalog, or be a namespace within another -#}
+        {%- set catalog, place = relation.schema.split('.')[0], relation.schema ~ '.' ~ relation.identifier -%}
+        {%- set elsewhere = '.' in relation.schema and catalog in run_query('show catalogs').columns[0].values() -%}
+        {%- set system = 'call ' ~ (dbt_cdc._quote(catalog) ~ '.' if elsewhere else '') ~ 'system.' -%}
+        {%- set table = dbt_cdc._literal(place[catalog | length + 1:] if elsewhere else place) -%}
         {%- do run_query(system ~ 'rewrite_data_files(table => ' ~ table
                          ~ ", options => map('partial-progress.enabled', 'true'))") -%}
         {%- do run_query(system ~ 'expire_snapshots(table => ' ~ table ~ ')') -%}

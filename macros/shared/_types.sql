@@ -48,8 +48,8 @@
 
 
 {%- macro _lacks_equality(type) -%}
-    {#- Spark compares no maps and variants, so that rows are neither joined nor grouped by them. -#}
-    {%- do return('map<' in type or 'variant' in type) -%}
+    {#- Spark compares no maps and variants, so that rows are neither joined nor grouped by them. (`variant:int` is a field.) -#}
+    {%- do return('map<' in type or modules.re.search('\\bvariant\\b(?!:)', type) is not none) -%}
 {%- endmacro -%}
 
 

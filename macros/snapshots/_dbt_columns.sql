@@ -23,15 +23,12 @@
 {%- endmacro -%}
 
 
-{%- macro _dbt_column_faults(strategy, target) -%}
-    {#- dbt-spark looks for the others. -#}
+{%- macro _deletion_column_faults(strategy, target) -%}
+    {%- set name = dbt_cdc._snapshot_columns().dbt_is_deleted -%}
     {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
-    {%- set absent = [] -%}
-    {%- for name in dbt_cdc._written_columns(strategy) if name | lower not in existing -%}{%- do absent.append(name) -%}{%- endfor -%}
-    {%- if not absent -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return([target ~ " has no column(s) " ~ (absent | join(', ')) ~ ", which its strategy and hard_deletes: "
-        ~ strategy.hard_deletes ~ " ask for: add them by `alter table` (dbt_is_deleted is a string, 'True' or 'False'), or set"
-        ~ " back what was changed"]) -%}
+    {%- if strategy.hard_deletes != 'new_record' or name | lower in existing -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([target ~ " has no column '" ~ name ~ "', which hard_deletes: new_record needs: add it (alter table " ~ target
+        ~ " add columns (" ~ name ~ " string)), or set hard_deletes back"]) -%}
 {%- endmacro -%}
 
 

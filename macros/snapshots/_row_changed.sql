@@ -4,7 +4,7 @@
     {%- set condition = strategy.row_changed | trim -%}
     {%- set everything_changed = modules.re.sub('[\\s()]', '', condition) == get_true_sql() | trim -%}
     {%- if config.get('strategy') == 'timestamp' -%}
-        {%- do return(dbt_cdc._row_changed_by_time(strategy, condition, target)) -%}
+        {%- do return(dbt_cdc._row_changed_by_time(strategy, condition)) -%}
     {%- elif config.get('strategy') == 'check' and everything_changed -%}
         {%- do return(dbt_cdc._row_changed_by_columns(source_sql, target) or condition) -%}
     {%- endif -%}
@@ -12,14 +12,12 @@
 {%- endmacro -%}
 
 
-{%- macro _row_changed_by_time(strategy, condition, target) -%}
+{%- macro _row_changed_by_time(strategy, condition) -%}
     {#- dbt takes updated_at for a column's name where it may be an expression, and compares NULL with nothing: a row that was
         without a time and has one now has changed. -#}
-    {%- set by_time = condition | replace('source_data.' ~ strategy.updated_at, 'source_data.dbt_cdc_updated_at') -%}
-    {%- set names = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
-    {%- if dbt_cdc._snapshot_columns().dbt_updated_at | lower not in names -%}{%- do return(by_time) -%}{%- endif -%}
-    {%- do return(by_time
-        ~ ' or (snapshotted_data.dbt_cdc_was_updated_at is null and source_data.dbt_cdc_updated_at is not null)') -%}
+    {%- set updated_at = modules.re.escape('source_data.' ~ strategy.updated_at) ~ '(?!\\w)' -%}
+    {%- do return(modules.re.sub(updated_at, 'source_data.dbt_cdc_updated_at', condition)
+        ~ ' or (snapshotted_data.dbt_cdc_valid_from is null and source_data.dbt_cdc_updated_at is not null)') -%}
 {%- endmacro -%}
 
 

@@ -82,7 +82,6 @@
         {%- set updated = 'coalesce(' ~ dbt_cdc._quote(columns.dbt_updated_at) ~ ', ' ~ quoted ~ ') as ' ~ quoted -%}
         {%- do selected.append(updated if swap else quoted) -%}
     {%- endfor -%}
-    {%- if by_update -%}{%- do selected.append(dbt_cdc._quote(columns.dbt_updated_at) ~ ' as dbt_cdc_was_updated_at') -%}{%- endif -%}
     {%- do return(selected + [dbt_cdc._quote(columns.dbt_valid_from) ~ ' as dbt_cdc_valid_from']) -%}
 {%- endmacro -%}
 

@@ -29,8 +29,9 @@
         one) or is NULL: then the snapshot's own time, so that versions never overlap and always end. Such a record needs
         a dbt_scd_id of its own too, as dbt's is made of key and updated_at. Where the source's clock is ahead of the
         run's, what is known of the key ends later than now. -#}
-    {%- set now = dbt_cdc._run_time(shape.time_type) ~ ', dbt_cdc_valid_from' ~ (', dbt_cdc_last_end' if returning else '') %}
-    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, greatest({{ now }}), dbt_cdc_updated_at) as dbt_cdc_start
+    {%- set known = ['dbt_cdc_valid_from'] + (['dbt_cdc_last_end'] if returning else []) %}
+    select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, {{ dbt_cdc._run_time(shape.time_type, known) }}, dbt_cdc_updated_at)
+            as dbt_cdc_start
     from (
         select changes.*,{{ ' dbt_cdc_last_end,' if returning }}
             coalesce(dbt_cdc_kind <> 'delete' and (dbt_cdc_updated_at is null or dbt_cdc_updated_at <= dbt_cdc_valid_from
@@ -47,17 +48,23 @@
 {%- endmacro -%}
 
 
-{%- macro _run_time(type) -%}
-    {#- The snapshot's own time in the type of dbt_valid_from: in UTC, whatever the session's zone, where that has no zone. -#}
+{%- macro _run_time(type, known=[]) -%}
+    {#- The snapshot's own time in the type of dbt_valid_from (in UTC, whatever the session's zone, where that has no zone), or
+        that of the known times which lies beyond it. -#}
     {%- if not dbt_cdc._is_time(type) -%}
         {%- do return('cast(raise_error(' ~ dbt_cdc._literal(
             "dbt_cdc: " ~ model.unique_id ~ ": a row was deleted, has returned or has no newer updated_at, so that the time of the"
-            ~ " run is needed, but updated_at is of type " ~ type ~ ", expected a date or timestamp: convert it in the snapshot's"
-            ~ " query; nothing was written by this run") ~ ') as ' ~ type ~ ')') -%}
+            ~ " run is needed, but updated_at is of type " ~ type ~ ", expected a date or timestamp: convert it, in the snapshot's"
+            ~ " query and in the columns of its table; no row was written by this run") ~ ') as ' ~ type ~ ')') -%}
     {%- endif -%}
     {%- set has_no_zone = type in ['timestamp_ntz', 'date', 'string'] -%}
-    {%- set time = dbt_cdc._effective('dbt_cdc_now', 'timestamp_ntz') if has_no_zone else 'dbt_cdc_now' -%}
-    {%- do return('cast(' ~ time ~ ' as ' ~ type ~ ')') -%}
+    {%- set now = dbt_cdc._effective('dbt_cdc_now', 'timestamp_ntz') if has_no_zone else 'dbt_cdc_now' -%}
+    {%- set time = namespace(sql='cast(' ~ now ~ ' as ' ~ type ~ ')') -%}
+    {%- for moment in known -%}
+        {%- set instant = 'try_cast(' ~ moment ~ ' as timestamp)' if type == 'string' else dbt_cdc._instant(moment) -%}
+        {%- set time.sql = 'if(coalesce(' ~ instant ~ ' > dbt_cdc_now, false), cast(' ~ moment ~ ' as ' ~ type ~ '), ' ~ time.sql ~ ')' -%}
+    {%- endfor -%}
+    {%- do return(time.sql) -%}
 {%- endmacro -%}
 
 

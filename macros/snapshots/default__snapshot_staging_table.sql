@@ -9,7 +9,7 @@
     {%- set options = dbt_cdc._snapshot_options() -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
-        + dbt_cdc._dbt_column_faults(strategy, target_relation)
+        + dbt_cdc._deletion_column_faults(strategy, target_relation)
         + dbt_cdc._operational_table_faults(target_relation, options)
         + dbt_cdc._source_shape_faults(strategy, source_sql, options)
         + dbt_cdc._source_faults(strategy, source_sql)) -%}

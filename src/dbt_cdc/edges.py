@@ -8,6 +8,7 @@ has finished moves them, in the node's own thread and before anything downstream
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.factory import get_adapter_by_type
@@ -58,8 +59,8 @@ def ref_changes(
     relation = _relation(dbt, name, v, str(node["unique_id"]))
     how = {"by": by, "column": column, "unique_key": unique_key}
     rows = _run_macro("_ref_changes_of_python", {"unique_id": node["unique_id"], "upstream": relation, **how})
-    if _move_watermarks not in get_event_manager().callbacks:
-        add_callback_to_manager(_move_watermarks)
+    if _end not in get_event_manager().callbacks:
+        add_callback_to_manager(_end)
     return spark.sql(f"select * from {rows}")
 
 
@@ -85,10 +86,14 @@ def _run_macro(name: str, arguments: dict[str, Any]) -> Any:
     return get_adapter_by_type("spark").execute_macro(name, project="dbt_cdc", kwargs=arguments)
 
 
-def _move_watermarks(message: Any) -> None:
+def _end(message: Any) -> None:
     """Called by dbt for each of its events; an error here fails the node."""
-    if message.info.name != "NodeFinished" or message.data.run_result.status != "success":
+    if message.info.name != "NodeFinished":
         return
-    node = message.data.node_info
-    with get_adapter_by_type("spark").connection_named(f"{node.unique_id}_edges"):
-        _run_macro("_move_watermarks_of_python", {"unique_id": node.unique_id})
+    node, succeeded = message.data.node_info, message.data.run_result.status == "success"
+    # what a failed model leaves behind is cleared away if that can be done; its own error is the one to tell
+    with (
+        nullcontext() if succeeded else suppress(Exception),
+        get_adapter_by_type("spark").connection_named(f"{node.unique_id}_edges"),
+    ):
+        _run_macro("_end_of_python", {"unique_id": node.unique_id, "succeeded": succeeded})

@@ -103,14 +103,14 @@ def test_hooks_lineage_unit_tests_and_state_selection_stay_as_they_are(project: 
     assert project.rows("select watermark is not null, sequence from {schema}.cdc_metadata") == [(True, 1)]
 
 
-def test_a_python_reader_that_another_run_overtook_moves_no_watermark(project: Project) -> None:
+def test_a_python_reader_beside_another_run_moves_no_watermark(project: Project) -> None:
     """Two runs of an incremental Python model keep their new rows in one table of dbt-spark's."""
     project.sql(f"create table {{schema}}.orders (id int, cdc_datetime_updated timestamp) using {project.file_format}")
     project.write(
         {
             "models/models.yml": f"""
                 sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]
-                models: [{{name: reader, config: {{other: "{{{{ var('other', '') }}}}"}}}}]
+                models: [{{name: reader, config: {{then: "{{{{ var('then', '') }}}}"}}}}]
             """,
             "models/reader.py": """
                 import dbt_cdc
@@ -119,25 +119,43 @@ def test_a_python_reader_that_another_run_overtook_moves_no_watermark(project: P
                     dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
                     dbt.source("raw", "orders")
                     orders = dbt_cdc.ref_changes(dbt, spark, "raw", "orders")
-                    if dbt.config.get("other"):
-                        # what the other run does before it writes rows of its own into reader__dbt_tmp
-                        spark.sql(f"alter table {dbt.this} set tblproperties ('dbt_cdc.reader' = 'o t h e r')")
+                    exec(dbt.config.get("then"))
                     return orders
             """,
         }
     )
-    read = "select id from {schema}.reader order by id"
-    watermarks = "select watermark from {schema}.cdc_metadata order by sequence"
-    project.sql("insert into {schema}.orders values (1, timestamp_seconds(1))")
-    project.dbt("run")
-    project.sql("insert into {schema}.orders values (2, timestamp_seconds(2))")
-    error = project.error("run", "--vars", "{other: 'yes'}") + project.log()
-    assert "model.consumer.reader can't run, its watermarks were not moved" in error
-    assert "another run of this model began while this one was at work" in error
-    assert project.rows(watermarks) == [("1000000",)]
+    other = "alter table {schema}.reader set tblproperties ('dbt_cdc.reader.other' = 'b e g u n')"
+    # what another run does before it writes rows of its own into reader__dbt_tmp
+    then = '{then: "spark.sql(\\"' + other.replace("{schema}", project.schema) + '\\")"}'
 
-    project.sql("insert into {schema}.orders values (3, timestamp_seconds(3))")
+    def marks() -> list[str]:
+        properties = project.rows("show tblproperties {schema}.reader")
+        return [row[0] for row in properties if row[0].startswith("dbt_cdc.reader")]
+
+    def add(number: int) -> None:
+        project.sql(f"insert into {{schema}}.orders values ({number}, timestamp_seconds({number}))")
+
+    watermarks = "select watermark from {schema}.cdc_metadata order by sequence"
+    add(1)
     project.dbt("run")
-    assert "reads 2 rows of" in project.log()
-    assert project.rows(read) == [(1,), (2,), (3,)]
-    assert project.rows(watermarks) == [("1000000",), ("3000000",)]
+    add(2)
+    error = project.error("run", "--vars", then) + project.log()
+    assert "model.consumer.reader can't run, its watermarks were not moved" in error
+    assert "another run of this model was at work at the same time" in error
+    assert project.rows(watermarks) == [("1000000",)]
+    assert marks() == ["dbt_cdc.reader.other"]
+
+    # the mark may be that of a killed run: this one's rows are there, and are read once more by the next
+    add(3)
+    project.dbt("run")
+    assert "an earlier run of" in project.log()
+    assert project.rows(watermarks) == [("1000000",)]
+    assert project.rows("select id from {schema}.reader order by id") == [(1,), (2,), (3,)]
+    assert marks() == []
+    assert "ValueError: 7" in project.error("run", "--vars", "{then: 'raise ValueError(7)'}")
+    assert marks() == []
+    add(4)
+    project.dbt("run")
+    assert "reads 3 rows of" in project.log()
+    assert project.rows("select id from {schema}.reader order by id") == [(1,), (2,), (3,), (4,)]
+    assert project.rows(watermarks) == [("1000000",), ("4000000",)]

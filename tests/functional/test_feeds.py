@@ -303,10 +303,10 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         project.sql("reset spark.sql.ansi.enabled")
     for told in [
         *(
-            f"dbt_cdc: from_debezium: column {name} ({types[name]}) can't be read from: {value}"
+            f"dbt_cdc: from_debezium: column {name} ({types[name]}) can not be read from: {value}"
             for name, value in unreadable.items()
         ),
-        "dbt_cdc: from_dms: column amount (decimal(8,2)) can't be read from: 12a",
+        "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 12a",
         "can't tell how column born (date) is written",
         "unknown column 'idd', did you mean 'id'?",
         "from_debezium can't tell how column amount (decimal(8,2)) is written, the envelope has no schema part that says it. "

@@ -22,6 +22,8 @@ UPSTREAMS = {
     """,
     "models/orders.sql": "select 1 as order_id, 'p' as product_id, 3 as quantity, timestamp '2026-01-01' as updated_at",
     "models/products.sql": "select 'p' as product_id, 5 as price",
+    "snapshots/prices.yml": "snapshots: [{name: prices, relation: ref('products'), config: "
+    "{unique_key: product_id, strategy: check, check_cols: [price]}}]",
 }
 
 
@@ -34,10 +36,18 @@ def test_the_blocks_of_the_readme_are_a_project(project: Project, tmp_path: Path
     assert settings.pop("dispatch")[0]["search_order"] == [NAME, "dbt_cdc", "dbt"]
     assert settings["models"][NAME] == {"+file_format": project.file_format}
     assert settings["snapshots"][NAME]["+meta"] == {"dbt_cdc": {"operational_metadata": True}}
+    project.configure(
+        models={"+file_format": "parquet", **settings.pop("models")},
+        snapshots={"+file_format": "parquet", **settings.pop("snapshots")},
+    )
+    assert settings == {}
     models = {path: text.replace("data/accounts", str(extract)) for path, text in FILES.items() if "/" in path}
     assert len(models) == 5
     project.write({**UPSTREAMS, **models})
     project.dbt("build")
+    assert project.rows("select product_id, insert_process_id is null, update_process_id from {schema}.prices") == [
+        ("p", False, None)
+    ]
 
     assert project.rows("select account_id, owner from {schema}.accounts order by 1") == [("1", "ann"), ("2", "bob")]
     assert project.rows("select id, role, __START_AT, __END_AT from {schema}.employees order by 1, 3") == [

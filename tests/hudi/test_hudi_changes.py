@@ -238,14 +238,24 @@ def test_ref_changes_by_version_reads_hudi(changes: Changes) -> None:
                 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
                 select id, v, _op from {{ dbt_cdc.ref_changes(source('given', 'orders'), by='version') }}
             """,
+            "models/seen_by_python.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    dbt.source("given", "orders")
+                    return dbt_cdc.ref_changes(dbt, spark, "given", "orders", by="version").select("id", "v", "_op")
+            """,
             "models/s.yml": f"sources: [{{name: given, schema: {project.schema}, tables: [{{name: orders}}]}}]",
         }
     )
     project.dbt("run")
-    assert sorted(project.rows("select id, v, _op from {schema}.seen")) == [(1, "a", "i"), (2, "b", "i")]
+    for reader in ("seen", "seen_by_python"):
+        assert sorted(project.rows(f"select id, v, _op from {{schema}}.{reader}")) == [(1, "a", "i"), (2, "b", "i")]
     changes.write("orders", "update {t} set v = 'c' where id = 1", "delete from {t} where id = 2")
     project.dbt("run")
-    assert sorted(project.rows("select id, v, _op from {schema}.seen")) == [(1, "c", "u"), (2, "b", "d")]
+    for reader in ("seen", "seen_by_python"):
+        assert sorted(project.rows(f"select id, v, _op from {{schema}}.{reader}")) == [(1, "c", "u"), (2, "b", "d")]
     changes.write("seen", "delete from {t}")
     project.dbt("run")
     assert project.rows("select id from {schema}.seen") == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 import shutil
 import sys
 import tempfile
@@ -13,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.spark import session as dbt_session
 from pyspark.sql import SparkSession
 
 from integration_tests import demo
@@ -100,19 +98,3 @@ def make_project(spark: SparkSession, target: dict[str, Any], tmp_path: Path) ->
 @pytest.fixture
 def project(make_project: Callable[[], Project]) -> Project:
     return make_project()
-
-
-@pytest.fixture
-def grants(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The grant statements sent, which Spark without an authorizer does not know; the rest runs."""
-    sent: list[str] = []
-    stock = dbt_session.Cursor.execute
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        if re.search(r"^\s*(show\s+grant|grant|revoke)", sql.split("*/")[-1], re.I):
-            sent.append(" ".join(sql.split("*/")[-1].split()))
-            sql = "select '' as principal, '' as action_type, '' as object_type limit 0"
-        stock(self, sql, *parameters)
-
-    monkeypatch.setattr(dbt_session.Cursor, "execute", execute)
-    return sent

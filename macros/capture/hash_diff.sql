@@ -25,8 +25,8 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
     {%- do dbt_cdc._keep_change_log(this, restart=full_refresh) -%}
 
     {%- set built = dbt_cdc._load_relation(this) if existing is none or foreign else existing -%}
-    {%- set companions = ['history'] + (['sensitive'] if settings.sensitive_columns else []) -%}
-    {%- for relation in [built] + dbt_cdc._companions(this, companions) -%}
+    {#- not on the sensitive columns: they are kept apart so that grants can differ -#}
+    {%- for relation in [built, dbt_cdc._companion(this, 'history')] -%}
         {%- do apply_grants(relation, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- endfor -%}
     {%- do dbt_cdc._hash_diff_docs(settings, built) -%}

@@ -9,13 +9,6 @@
 {%- endmacro -%}
 
 
-{%- macro _companions(relation, kinds) -%}
-    {%- set companions = [] -%}
-    {%- for kind in kinds -%}{%- do companions.append(dbt_cdc._companion(relation, kind)) -%}{%- endfor -%}
-    {%- do return(companions) -%}
-{%- endmacro -%}
-
-
 {%- macro _companion(relation, kind) -%}
     {%- do return(relation.incorporate(path={'identifier': relation.identifier ~ '__' ~ kind}, type='table')) -%}
 {%- endmacro -%}

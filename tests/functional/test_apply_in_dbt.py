@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
+from dbt.adapters.spark import session
 
 from tests.support.project import Project
 
@@ -46,6 +50,22 @@ models:
     columns: {COLUMNS.format("bigint")}
       - {{name: more, data_type: string}}
 """
+
+
+@pytest.fixture
+def grants(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The grant statements sent, which Spark without an authorizer does not know; the rest runs."""
+    sent: list[str] = []
+    stock = session.Cursor.execute
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        if re.search(r"^\s*(show\s+grant|grant|revoke)", sql.split("*/")[-1], re.I):
+            sent.append(" ".join(sql.split("*/")[-1].split()))
+            sql = "select '' as principal, '' as action_type, '' as object_type limit 0"
+        stock(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", execute)
+    return sent
 
 
 def test_contract_grants_docs_hooks_and_alias(project: Project, grants: list[str]) -> None:

@@ -54,11 +54,7 @@
         {%- endfor -%}
         {%- if added -%}
             {%- do dbt_cdc._allow_names(relation, plan.format, types.keys(), types.values()) -%}
-            {%- for type in types.values() | unique -%}
-                {%- for statement in dbt_cdc._for_format('allow_type', plan.format)(relation, type) -%}
-                    {%- do dbt_cdc._apply_run(statement) -%}
-                {%- endfor -%}
-            {%- endfor -%}
+            {%- do dbt_cdc._allow_types(relation, plan.format, types.values()) -%}
             {%- do dbt_cdc._apply_run('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
         {%- endif -%}
     {%- endfor -%}

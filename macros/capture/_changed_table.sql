@@ -1,8 +1,9 @@
 {#- What there is to know about a table before its changes can be read. -#}
 
-{%- macro _changed_table(relation, unique_key=none, log=true) -%}
+{%- macro _changed_table(relation, unique_key=none, log=true, fresh=false) -%}
     {#- relation, format, columns (its own, in order), key (names, or none), source (`schema.table`), timeline, where
-        (a condition on `image`, or none), and with `log` what its log holds (or none). -#}
+        (a condition on `image`, or none), and with `log` what its log holds (or none). `fresh`: as it is now, also where
+        another process wrote it a moment ago. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._held_in(relation)) -%}
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
     {%- set source = dbt_cdc._source_name(relation) -%}
@@ -11,6 +12,7 @@
         {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": it " ~ got ~ ", expected a table of format "
             ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; build it first, or read the table behind the view"]) -%}
     {%- endif -%}
+    {%- if fresh -%}{%- do dbt_cdc._look_again(existing) -%}{%- endif -%}
     {%- set columns = dbt_cdc._own_columns(existing) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed(
         "changes of " ~ source ~ ": ", dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key))) -%}

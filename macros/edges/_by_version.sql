@@ -3,14 +3,12 @@
 
 {%- macro _read_by_version(relation, column, unique_key) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version', 'asked': ['version', column]} -%}
-    {%- set held = dbt_cdc._load_relation(dbt_cdc._held_in(relation)) -%}
-    {%- if flags.WHICH not in ['run', 'build'] and held is none -%}
+    {%- if flags.WHICH not in ['run', 'build'] and dbt_cdc._load_relation(relation) is none -%}
         {#- `compile` or `docs generate` before the first run -#}
         {%- do edge.update({'sql': "select *, 'i' as _op from " ~ relation}) -%}
         {%- do return(edge) -%}
     {%- endif -%}
-    {%- if held is not none and dbt_cdc._format_of(held) -%}{%- do dbt_cdc._look_again(held) -%}{%- endif -%}
-    {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
+    {%- set table = dbt_cdc._changed_table(relation, unique_key, fresh=true) -%}
     {%- if not table.key -%}{%- set table = dict(table, key=dbt_cdc._key_of_reader(table), taken_for_key=true) -%}{%- endif -%}
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}

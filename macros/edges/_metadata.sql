@@ -114,13 +114,6 @@ group by source, destination
 {%- endmacro -%}
 
 
-{%- macro _look_again(relation) -%}
-    {%- for statement in dbt_cdc._for_format('look_again', dbt_cdc._format_of(relation))(relation) -%}
-        {%- do run_query(statement) -%}
-    {%- endfor -%}
-{%- endmacro -%}
-
-
 {%- macro _append_edges(edges) -%}
     {%- if not edges -%}{%- do return(none) -%}{%- endif -%}
     {%- set rows = [] -%}

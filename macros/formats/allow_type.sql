@@ -1,3 +1,11 @@
+{%- macro _allow_types(relation, format, types) -%}
+    {#- Gives an existing table what it needs to get columns of these types. -#}
+    {%- for type in types | unique -%}
+        {%- for statement in dbt_cdc._for_format('allow_type', format)(relation, type) -%}{%- do run_query(statement) -%}{%- endfor -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
 {#- Statements that an existing table needs before it can get a column of a type. -#}
 
 {%- macro delta__allow_type(relation, type) -%}

@@ -1,3 +1,11 @@
+{%- macro _look_again(relation) -%}
+    {#- So that the session sees a table as it is, and not as it was before another process wrote it. -#}
+    {%- for statement in dbt_cdc._for_format('look_again', dbt_cdc._format_of(relation))(relation) -%}
+        {%- do run_query(statement) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
 {#- Statements without which a session would see a table as it was some seconds ago, before another process wrote it. -#}
 
 {%- macro delta__look_again(relation) -%}{%- do return([]) -%}{%- endmacro -%}

@@ -24,7 +24,7 @@
 {%- macro _row_changed_by_columns(source_sql, target) -%}
     {#- Where a checked column is new, dbt takes every row for changed; it looks for names letter by letter, so that one whose
         case has changed is new to it. None where there is a new one indeed. -#}
-    {%- set existing = adapter.get_columns_in_relation(target) | map(attribute='name') | map('lower') | list -%}
+    {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) -%}
     {%- set checked = config.get('check_cols') -%}
     {%- if checked is not string -%}
         {%- set source_sql = 'select ' ~ (checked | join(', ')) ~ ' from (\n' ~ source_sql ~ '\n) as source_rows' -%}

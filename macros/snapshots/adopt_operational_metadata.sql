@@ -17,9 +17,7 @@
     {%- if missing -%}
         {%- do dbt_cdc._raise_faults(
             dbt_cdc._for_format('type_faults', dbt_cdc._format_of(target))(target, options.effective_timestamp_type), node) -%}
-        {%- for statement in dbt_cdc._for_format('allow_type', dbt_cdc._format_of(target))(target, options.effective_timestamp_type) -%}
-            {%- do run_query(statement) -%}
-        {%- endfor -%}
+        {%- do dbt_cdc._allow_types(target, dbt_cdc._format_of(target), [options.effective_timestamp_type]) -%}
         {%- do dbt_cdc._allow_names(target, dbt_cdc._format_of(target), names.values()) -%}
         {%- do run_query('alter table ' ~ target ~ ' add columns (' ~ (missing | join(', ')) ~ ')') -%}
     {%- endif -%}

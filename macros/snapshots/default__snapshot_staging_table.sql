@@ -53,9 +53,7 @@
         {%- do types.append(shape.source_types[name]) -%}
     {%- endfor -%}
     {%- do dbt_cdc._allow_names(shape.target, format, names, types) -%}
-    {%- for type in types -%}
-        {%- for statement in dbt_cdc._for_format('allow_type', format)(shape.target, type) -%}{%- do run_query(statement) -%}{%- endfor -%}
-    {%- endfor -%}
+    {%- do dbt_cdc._allow_types(shape.target, format, types) -%}
 {%- endmacro -%}
 
 

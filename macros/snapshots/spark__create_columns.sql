@@ -2,7 +2,8 @@
     in no schema: two snapshots of one name in two schemas, running at the same time, have one view between them. A column
     that is not this run's own is never added, nor one that the table has in letters of another case. -#}
 {%- macro spark__create_columns(relation, columns) -%}
-    {%- set existing, new = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list, [] -%}
+    {%- if not columns -%}{%- do return(none) -%}{%- endif -%}
+    {%- set existing, new = dbt_cdc._types_by_name(adapter.get_columns_in_relation(relation)), [] -%}
     {%- for column in columns if column.name | lower not in existing -%}{%- do new.append(column) -%}{%- endfor -%}
     {%- if not new -%}{%- do return(none) -%}{%- endif -%}
     {%- set strategy = strategy_dispatch(config.get('strategy'))(

@@ -73,10 +73,8 @@ from row_changes
 {%- macro _add_log_images(format, log, names, columns) -%}
     {%- set added = [] -%}
     {%- do dbt_cdc._allow_names(log, format, columns | map(attribute='name'), columns | map(attribute='dtype')) -%}
+    {%- do dbt_cdc._allow_types(log, format, columns | map(attribute='dtype')) -%}
     {%- for column in columns -%}
-        {%- for statement in dbt_cdc._for_format('allow_type', format)(log, column.dtype) -%}
-            {%- do run_query(statement) -%}
-        {%- endfor -%}
         {%- for name in names -%}
             {%- do added.append(name ~ '.' ~ dbt_cdc._quote(column.name) ~ ' ' ~ dbt_cdc._type_text(column.dtype)) -%}
         {%- endfor -%}

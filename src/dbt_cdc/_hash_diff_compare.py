@@ -1,7 +1,7 @@
 """Compares the incoming data set with the state before its effective date and tells what each key needs.
 
 All joins are on key hashes. `changes` has one row for every key that must be written: `_action` is `put` (insert the
-row or replace it), `delete` (the row stays as it is, with operation D), `seen` (only marked as supplied) or `remove`.
+row or replace it), `mark` (the row keeps its data: deleted, or supplied as it is) or `remove`.
 What is written by `put` alone lets the merge read only keys of the table, not whole rows.
 """
 
@@ -46,15 +46,15 @@ end"""
 def changes(compared: Any, layout: Layout, settings: Settings, *, mark: bool = True) -> Any:
     """The rows to write, and those at fault (for the check that comes before writing).
 
-    `mark`: whether a delta's unchanged rows are only marked as supplied (`seen`) or written again as they are (`put`).
+    `mark`: whether a delta's unchanged rows are only marked as supplied or written again as they are (`put`).
     """
     faulty = f"({kept_rows(settings)} and ({FAULT} is not null or coalesce({COPIES}, 0) > 1))"
     delta = settings.extract_type == "delta"
     seen = f" or (operation = 'N' and {FAULT} is null)" if delta else ""
     date = f"date{literal(settings.effective_date)}"
-    unchanged = "seen" if mark else "put"
+    unchanged = "mark" if mark else "put"
     return compared.where(f"operation in ('I', 'U', 'D', 'P') or {faulty}{seen}").selectExpr(
-        f"case operation when 'D' then 'delete' when 'N' then '{unchanged}' when 'P' then 'remove' else 'put' end "
+        f"case operation when 'D' then 'mark' when 'N' then '{unchanged}' when 'P' then 'remove' else 'put' end "
         f"as {ACTION}",
         "coalesce(keyhash, _dbt_cdc_old_keyhash) as keyhash",
         "nonkeyhash",
@@ -199,7 +199,7 @@ def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark
     # a full load marks none
     now = now if settings.extract_type == "delta" else now.where("now_operation <> 'N'")
     columns = [
-        "'seen'",
+        "'mark'",
         "marked_key",
         "cast(null as string)",
         *[f"cast(null as {column.type})" for column in layout.columns],

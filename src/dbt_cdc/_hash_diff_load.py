@@ -224,7 +224,8 @@ class Load:
             # what is ignored stays as it is in the table, so such rows can't be written from the data
             rows = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
         rows = self._hold(rows)
-        counts = self._count(rows if not again else comparison.changes(compared, layout, settings), known, layout)
+        counted = rows if not again else comparison.changes(compared, layout, settings)
+        counts, purged = self._count(counted, known, layout)
         self._log_stage(f"writes {_listed(counts)} to {settings.base}")
         self._write_rejects(frame, layout, anew=False)
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
@@ -234,7 +235,8 @@ class Load:
         with unless_beaten(settings):
             self.tables.remember(layout, stored)
             self.tables.add_columns(settings.base, [column for column in layout.stored if column.new])
-        self._merge(rows, layout, marker, whole=again or counts["D"] > 0 or (delta and bool(layout.of("ignored"))))
+        marks = again or counts["D"] > 0 or (delta and bool(layout.of("ignored")))
+        self._merge(rows, layout, marker, marks=marks, removes=again or purged > 0)
         self._create_model(layout)
         return counts
 
@@ -247,35 +249,35 @@ class Load:
                 "anew with --full-refresh"
             ])  # fmt: skip
 
-    def _count(self, rows: Any, known: int, layout: Layout) -> dict[str, int]:
-        """Raise what is at fault, else the rows by operation."""
+    def _count(self, rows: Any, known: int, layout: Layout) -> tuple[dict[str, int], int]:
+        """Raise what is at fault, else the rows by operation, and the number of those that are only removed."""
         ok = f"{FAULT} is null and {comparison.COPIES} <= 1"
         found = rows.selectExpr(
-            *[f"count_if(operation = '{name}' and {ok})" for name in ("I", "U", "D", "N")],
+            *[f"count_if(operation = '{name}' and {ok})" for name in ("I", "U", "D", "N", "P")],
             f"count_if(startswith({FAULT}, {literal(NULL_KEY)}))",
             f"count_if(startswith({FAULT}, {literal(CAST)}))",
             f"count_if({comparison.COPIES} > 1 and {FAULT} is null)",
         ).collect()[0]
-        self._check_rows(rows, {"null_keys": found[4], "casts": found[5], "copies": found[6]}, layout)
+        self._check_rows(rows, {"null_keys": found[5], "casts": found[6], "copies": found[7]}, layout)
         counts = {"I": found[0], "U": found[1], "D": found[2], "X": 0, "N": found[3]}
         if self.settings.extract_type == "full":
             counts["N"] = known - counts["U"] - counts["D"]
         else:
             counts["X"] = known - counts["U"] - counts["N"]
-        return counts
+        return counts, found[4]
 
-    def _merge(self, rows: Any, layout: Layout, marker: Marker, *, whole: bool) -> None:
+    def _merge(self, rows: Any, layout: Layout, marker: Marker, *, marks: bool, removes: bool) -> None:
         """The load's one commit: all rows, and the marker, which must still name the load that was compared with.
 
-        `whole`: whether some rows keep part of what the table has, so that it must be read with all its columns.
+        `marks`, `removes`: whether there may be rows of these actions. Each clause of a merge is evaluated for every
+        column of every row, and one that keeps a part of the table's row has the table read with all its columns.
         """
         settings, action = self.settings, comparison.ACTION
         names = ["nonkeyhash", *(column.name for column in layout.stored), "operation", "eff_start_date", SUPPLIED]
         written = {"operation": f"coalesce({comparison.KEPT}, operation) as operation"}
         source = rows.selectExpr(action, "keyhash", *[written.get(name, quote(name)) for name in names])
-        date = f"date{literal(settings.effective_date)}"
-        values = {action: "'load'", "keyhash": "''", "operation": literal(settings.extract_type),
-                  "eff_start_date": date}  # fmt: skip
+        values = {action: "'put'", "keyhash": "''", "operation": literal(settings.extract_type),
+                  "eff_start_date": f"date{literal(settings.effective_date)}"}  # fmt: skip
         fields = {f.name: type_text(f.dataType) for f in source.schema.fields}
         own = self.spark.range(1).selectExpr(
             *[f"{values.get(name, f'cast(null as {kind})')} as {quote(name)}" for name, kind in fields.items()]
@@ -284,24 +286,24 @@ class Load:
         source.unionByName(own).createOrReplaceTempView(view)
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
         error = "raise_error('dbt_cdc: another run of this model was first')"
-        partial = f"""
-when matched and s.{action} = 'delete' then update set
-    operation = 'D', eff_start_date = s.eff_start_date, {SUPPLIED} = null
-when matched and s.{action} = 'seen' then update set {SUPPLIED} = s.{SUPPLIED}"""
+        load = f"case when t.{LOAD} = {literal(marker.load)} then {literal(self.id)} else {error} end"
+        mark = f"""
+when matched and s.{action} = 'mark' then update set
+    operation = coalesce(s.operation, t.operation),
+    eff_start_date = coalesce(s.eff_start_date, t.eff_start_date),
+    {SUPPLIED} = s.{SUPPLIED}"""
+        remove = f"""
+when matched and s.{action} = 'remove' then delete"""
         try:
             self.spark.sql(f"""
 merge into {settings.base} as t
 using {view} as s
 on t.keyhash = s.keyhash
-when matched and s.{action} = 'put' then update set {sets}{partial if whole else ""}
-when matched and s.{action} = 'remove' then delete
-when matched and s.{action} = 'load' then update set
-    operation = s.operation,
-    eff_start_date = s.eff_start_date,
-    {LOAD} = case when t.{LOAD} = {literal(marker.load)} then {literal(self.id)} else {error} end
-when not matched and s.{action} = 'load' then insert (keyhash) values ({error})
-when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(names))})
-    values (s.keyhash, {", ".join(quoted(names, "s"))})""")
+when matched and s.{action} = 'put' then update set
+    {sets},
+    {LOAD} = case when s.keyhash = '' then {load} end{mark if marks else ""}{remove if removes else ""}
+when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(names))}, {LOAD})
+    values (s.keyhash, {", ".join(quoted(names, "s"))}, case when s.keyhash = '' then {error} end)""")
         except Exception as error_raised:
             after = self.tables.marker()
             if after is not None and after.load == self.id:

@@ -184,8 +184,11 @@ def deltas(options: argparse.Namespace, folder: Path) -> None:
         print(costs[table].line(f"delta on {table}"), consumer.operations(), flush=True)
     full = consumer.run("bench", path=str(folder / "full"), form="parquet", day="2020-01-03")
     print(full.line("full on big"), consumer.operations(), flush=True)
-    print(f"delta / full on big: wall {costs['big'].wall / full.wall:.2f}, CPU {costs['big'].cpu / full.cpu:.2f}")
-    print(f"delta on big / on small: wall {costs['big'].wall / costs['small'].wall:.2f}")
+    for name, one, other in (
+        ("delta / full, on big", costs["big"], full),
+        ("delta on big / on small", costs["big"], costs["small"]),
+    ):
+        print(f"{name}: CPU {one.cpu / other.cpu:.2f}, wall {one.wall / other.wall:.2f}")
 
 
 PARTS = {"full": full_loads, "delta": deltas}

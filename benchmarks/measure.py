@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.support.spark import profile_target
+
 ROOT = Path(__file__).resolve().parents[1]
 HEADER = f"{'':28} {'wall s':>8} {'CPU s':>8} {'GiB':>8}"
 
@@ -65,8 +67,10 @@ def cpu_seconds() -> float:
 
 
 def spark_with(memory: str) -> dict[str, str]:
-    """Environment of a plain Spark program on two cores with so much heap."""
-    return {"PYSPARK_SUBMIT_ARGS": f"--master local[2] --driver-memory {memory} pyspark-shell"}
+    """Environment of a plain Spark program on two cores, with so much heap and a JVM like that of our profile."""
+    java = profile_target("delta")["server_side_parameters"]["spark.driver.defaultJavaOptions"]
+    arguments = f"--master local[2] --driver-memory {memory} --driver-java-options {java} pyspark-shell"
+    return {"PYSPARK_SUBMIT_ARGS": arguments}
 
 
 def machine() -> str:

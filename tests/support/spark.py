@@ -68,8 +68,9 @@ def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory"
         "spark.driver.memory": "4g",
         # plans are drawn for a UI that nobody looks at
         "spark.sql.ui.explainMode": "simple",
+        # a run of tests is long: unlike the profile's, its JVM compiles as usual
         "spark.driver.extraJavaOptions": (
-            "-XX:+UseSerialGC -Xmn1g -XX:ReservedCodeCacheSize=400m -Dderby.stream.error.file=/dev/null"
+            "-XX:+UseSerialGC -XX:CompileThresholdScaling=1 -Xmn1g -XX:ReservedCodeCacheSize=400m -Dderby.stream.error.file=/dev/null"
             f" -XX:SharedArchiveFile={classes(table_format)}"
         ),
     }

@@ -3,8 +3,9 @@
 
 {%- macro _read_by_version(relation, column, unique_key) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version', 'asked': ['version', column]} -%}
-    {%- if flags.WHICH not in ['run', 'build'] and dbt_cdc._load_relation(relation) is none -%}
-        {#- `compile` or `docs generate` before the first run -#}
+    {#- `compile` and `docs generate` also work before the first run, and where the next one has to read everything -#}
+    {%- set writes = flags.WHICH in ['run', 'build'] -%}
+    {%- if not writes and dbt_cdc._load_relation(relation) is none -%}
         {%- do edge.update({'sql': "select *, 'i' as _op from " ~ relation}) -%}
         {%- do return(edge) -%}
     {%- endif -%}
@@ -13,9 +14,8 @@
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
-    {%- if old is not none -%}
-        {%- do dbt_cdc._raise_faults(dbt_cdc._history_faults(table, old, dbt_cdc._recorded_edges()[edge.source].time)) -%}
-    {%- endif -%}
+    {%- set faults = dbt_cdc._history_faults(table, old, dbt_cdc._recorded_edges()[edge.source].time) if old is not none else [] -%}
+    {%- if faults and not writes -%}{%- set old = none -%}{%- else -%}{%- do dbt_cdc._raise_faults(faults) -%}{%- endif -%}
     {%- do edge.update({
         'column': table.key | tojson, 'watermark': new.version if new else old, 'time': new.micros if new else none,
         'sql': dbt_cdc._rows_since(table, old, new),

@@ -493,6 +493,8 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
         assert "is older than what the table's changes can still be told from (its feed was switched on later" in said
         assert "run this model with --full-refresh" in said and "earliest" not in said
         assert waiting_by_version() == ["needs --full-refresh"] * 3
+        project.dbt("compile", "--vars", "{run: 6}", "--select", "changes")
+        assert "version as of" in (project.folder / "target/compiled/consumer/models/changes.sql").read_text()
     project.sql("drop table {schema}.orders")
     project.sql(f"create view {{schema}}.orders as select 1 as id, 10 as amount, {AT} as cdc_datetime_updated")
     assert waiting_by_version() == ["the upstream keeps no versions"] * 3

@@ -45,13 +45,11 @@ def _from_pandas(frame: Any, spark: Any) -> Any:
         raise DbtRuntimeError(
             "dbt_cdc: a model that returns a pandas DataFrame needs pyarrow:\n  pip install pyarrow"
         ) from error
-    import pyspark
-
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     table = table.cast(pyarrow.schema([_as_spark_has_it(field, pyarrow) for field in table.schema]))
-    takes_arrow = int(pyspark.__version__.split(".")[0]) >= 4
-    # Over Connect, an empty table needs its schema said.
-    return spark.createDataFrame(table) if takes_arrow and table.num_rows else _by_rows(table, spark)
+    # pyspark 3.5 takes no table; over Connect, an empty one needs its schema said
+    takes_it = table.num_rows and not _is_pyspark_3()
+    return spark.createDataFrame(table) if takes_it else _by_rows(table, spark)
 
 
 def _by_rows(table: Any, spark: Any) -> Any:
@@ -83,3 +81,30 @@ def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
         pyarrow.uint64(): pyarrow.decimal128(20, 0),
     }
     return field.with_type(replaced.get(field.type, field.type))
+
+
+def kept_on_disk(frame: Any) -> Any:
+    """The frame's rows on the executors' disks, from the first action that needs them.
+
+    `persist`, which pyspark 3.5 is left with, has frames planned anew whenever a table that they read is written, or a
+    frame that they come from is let go. An executor that is lost takes its rows along, and so fails the run.
+    """
+    from pyspark import StorageLevel
+
+    if _is_pyspark_3():
+        return frame.persist(StorageLevel.DISK_ONLY)
+    return frame.localCheckpoint(eager=False, storageLevel=StorageLevel.DISK_ONLY)
+
+
+def let_go(kept: Any) -> None:
+    """Free the disk at once; over Spark Connect the server does so when the frame is no longer referred to."""
+    if _is_pyspark_3():
+        kept.unpersist()
+    elif hasattr(kept, "_jdf"):
+        kept._jdf.queryExecution().analyzed().rdd().unpersist(False)
+
+
+def _is_pyspark_3() -> bool:
+    import pyspark
+
+    return bool(pyspark.__version__.startswith("3."))

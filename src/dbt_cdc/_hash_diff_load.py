@@ -10,7 +10,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc import _hash_diff_compare as comparison
-from dbt_cdc._frames import to_spark
+from dbt_cdc._frames import kept_on_disk, let_go, to_spark
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_guard import date_faults, foreign_faults, history_faults
 from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, cast_faults, kept_rows, key_text, rejected, stage
@@ -63,7 +63,7 @@ class Load:
                 counts = self._first(frame, layout, marker)
         finally:
             for held in self.held:
-                held.unpersist()
+                let_go(held)
         self._log_stage(f"brings {self.settings.history} up to the load")
         self.tables.sync_history(Marker(self.id, self.settings.effective_date))
         return Outcome(
@@ -116,9 +116,7 @@ class Load:
 
     def _hold(self, frame: Any) -> Any:
         """Keep a frame on disk, so that its input is read once."""
-        from pyspark import StorageLevel
-
-        self.held.append(frame.persist(StorageLevel.DISK_ONLY))
+        self.held.append(kept_on_disk(frame))
         return self.held[-1]
 
     # -- the first load ---------------------------------------------------------------------------------------------

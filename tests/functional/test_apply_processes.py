@@ -98,7 +98,7 @@ def other_process(folder: Path, target_path: str, events_path: str) -> None:
 
     from tests.support.spark import profile_target, start_session, test_settings
 
-    settings = test_settings("delta", folder / "warehouse")
+    settings = test_settings("delta", folder / "warehouse", short_lived=True)
     spark = start_session(settings)
     spark.sql("create schema other")
     spark.sql(f"create table other.staff using delta location '{target_path}'")

@@ -94,6 +94,7 @@ EVENTS = "source('raw', 'events')"
 AT = "timestamp '2024-01-01 00:00:00'"
 
 
+@pytest.mark.one_format("iceberg")
 def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(project: Project) -> None:
     event = "insert into {schema}.events values (%s, timestamp '2024-01-01 00:00:%s', %s)"
     project.sql(

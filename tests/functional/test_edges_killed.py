@@ -45,14 +45,13 @@ STOPS = {
 PASSED = r"insert into .*\bcdc_metadata\b.*\.after\b"
 
 
+@pytest.mark.one_format("delta")  # what is killed here is dbt's process
 @pytest.mark.timeout(1100)
 def test_a_killed_process_loses_and_doubles_nothing(
     tmp_path: Path, table_format: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if table_format != "delta":
-        pytest.skip("what is killed here is dbt's process; one format shows it")
     monkeypatch.setenv("DBT_CDC_WAREHOUSE", str(tmp_path / "warehouse"))
-    settings = embedded.test_settings(table_format, tmp_path / "warehouse", catalog="hive")
+    settings = embedded.test_settings(table_format, tmp_path / "warehouse", "hive", short_lived=True)
     output = {**profile_target(table_format), "server_side_parameters": settings, "threads": 4}
     target = {"file_format": table_format, "output": output}
     project = Project(tmp_path / "project", None, "killed", target)

@@ -166,7 +166,7 @@ def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yam
     assert "ssn" in dict(project.columns("people"))
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project) -> None:
     prepare(project)
     good = "FR,1,Ann,1,secret,2020-01-01 01:00:00"
@@ -250,7 +250,7 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     assert project.rows("select count(*) from {schema}.people__history") == [(1,)]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
     prepare(
         project,
@@ -343,7 +343,7 @@ RECORD_GRANTS = """
 """
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(project: Project) -> None:
     landing, elsewhere = project.folder / "landing", project.folder / "elsewhere"
     project.sql(
@@ -431,7 +431,7 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
         assert project.rows(query) == [(7, "I", "2019-01-01")]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_what_a_tables_layout_can_not_be_is_refused(project: Project) -> None:
     prepare(
         project,
@@ -463,7 +463,7 @@ models:
 """
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_the_runs_own_date(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -523,7 +523,7 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
     assert project.rows("select * from {schema}.changed order by id, day") == [*history, (2, "U", "2020-01-06")]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query = "select 1 as id, 3.7D as n, 9007199254740993L as wide, 0.1D as near, array('1', 'x') as tags, 5 as day"
     project.write(

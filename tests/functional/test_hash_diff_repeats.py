@@ -32,6 +32,7 @@ def rows(**values: str | None) -> Rows:
     return {int(name[1:]): (value,) for name, value in values.items()}
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Project) -> None:
     loaded = model(project)
     first = ("2020-01-01", rows(_1="a", _2="b", _3="c", _4="d"), "full")

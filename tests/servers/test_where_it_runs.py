@@ -200,7 +200,7 @@ def test_it_runs_in_an_embedded_session(tmp_path: Path, table_format: str) -> No
     output = {
         **CONNECT,
         "schema": "here",
-        "server_side_parameters": embedded.test_settings(table_format, tmp_path / "w", catalog="hive"),
+        "server_side_parameters": embedded.test_settings(table_format, tmp_path / "w", "hive", short_lived=True),
     }
     built_twice(make_project(tmp_path, output, table_format), "here")
 
@@ -242,7 +242,7 @@ def test_a_python_models_own_functions_run_on_a_cluster(tmp_path: Path, table_fo
     for part in Path(pyspark.__file__).parent.iterdir():
         (spark_home / part.name).symlink_to(part)
     settings = {
-        **embedded.test_settings(table_format, tmp_path / "w"),
+        **embedded.test_settings(table_format, tmp_path / "w", short_lived=True),
         "spark.master": "local-cluster[1,1,1024]",
         "spark.driver.host": "localhost",
     }

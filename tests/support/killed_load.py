@@ -19,7 +19,7 @@ from typing import Any
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
-from tests.support.spark import profile_target, start_session
+from tests.support.spark import start_session, test_settings
 
 ONE = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q"), 3: ("c", "r")}, "full")
 TWO = ("2020-01-02", {1: ("a", "P"), 3: ("c", "r"), 4: ("d", "s")}, "full")
@@ -90,14 +90,12 @@ STAGES = {"iceberg": _EVERY, "delta": [_EVERY[number] for number in (0, 7, 9)]}
 
 
 def warm_up(spark: Any) -> None:
-    frame = spark.range(2).selectExpr("id", "md5(to_json(named_struct('id', id))) as keyhash").persist()
+    frame = spark.range(2).selectExpr("id", "md5(to_json(named_struct('id', id))) as keyhash").localCheckpoint()
     frame.join(frame.withColumnRenamed("id", "other"), on="keyhash", how="full_outer").collect()
-    frame.unpersist()
 
 
 def main(table_format: str, folder: Path, number: int) -> None:
-    os.environ["DBT_CDC_WAREHOUSE"] = str(folder)
-    spark = start_session(profile_target(table_format)["server_side_parameters"])
+    spark = start_session(test_settings(table_format, folder, "hive", short_lived=True))
     # what does not touch the tables is done while the process before still runs
     warm_up(spark)
     sys.stdin.readline()

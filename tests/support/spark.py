@@ -40,8 +40,8 @@ def target_settings(table_format: str, warehouse: Path, catalog: str = "in-memor
     return {**profile_target(table_format)["server_side_parameters"], "spark.sql.catalogImplementation": catalog}
 
 
-#: Plans of small tables cost more than their rows. On Delta, which most tests ask, they are neither compiled nor
-#: adapted while they run, and have one task a stage; on the other formats they are what users have.
+#: Plans of small tables cost more than their rows: they are neither compiled nor adapted while they run, and have one
+#: task a stage. Plans as users have them are those of `make demo`, of the benchmarks and of Hudi's tests.
 SMALL_PLANS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.files.minPartitionNum": "1",
@@ -57,20 +57,23 @@ def classes(table_format: str) -> Path:
     return Path(sys.prefix) / f"{table_format}.jsa"
 
 
-def test_settings(table_format: str, warehouse: Path, catalog: str = "in-memory") -> dict[str, str]:
+def test_settings(
+    table_format: str, warehouse: Path, catalog: str = "in-memory", *, short_lived: bool = False
+) -> dict[str, str]:
     """The target's own settings with what makes small tests quick and leaves nothing behind.
 
     `catalog`: small tests wait long for Hive's metastore; those whose tables outlive a process say "hive".
+    `short_lived`: a JVM that lives for a minute gains more from starting quickly than from compiling well.
     """
+    compiler = "-XX:TieredStopAtLevel=1" if short_lived else "-XX:CompileThresholdScaling=1"
     return {
         **target_settings(table_format, warehouse, catalog),
-        **{"delta": SMALL_PLANS, "hudi": HUDI}.get(table_format, {}),
+        **(HUDI if table_format == "hudi" else SMALL_PLANS),
         "spark.driver.memory": "4g",
         # plans are drawn for a UI that nobody looks at
         "spark.sql.ui.explainMode": "simple",
-        # a run of tests is long: unlike the profile's, its JVM compiles as usual
         "spark.driver.extraJavaOptions": (
-            "-XX:+UseSerialGC -XX:CompileThresholdScaling=1 -Xmn1g -XX:ReservedCodeCacheSize=400m -Dderby.stream.error.file=/dev/null"
+            f"{compiler} -XX:+UseSerialGC -Xmn1g -XX:ReservedCodeCacheSize=400m -Dderby.stream.error.file=/dev/null"
             f" -XX:SharedArchiveFile={classes(table_format)}"
         ),
     }

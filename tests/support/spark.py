@@ -41,7 +41,7 @@ def target_settings(table_format: str, warehouse: Path, catalog: str = "in-memor
 
 
 #: Plans of small tables cost more than their rows: they are neither compiled nor adapted while they run, and have one
-#: task a stage. Plans as users have them are those of `make demo`, of the benchmarks and of Hudi's tests.
+#: task a stage. Plans as users have them are those of the benchmarks, which check their counts, and of Hudi's tests.
 SMALL_PLANS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.files.minPartitionNum": "1",

@@ -30,9 +30,11 @@ SHORT_LIVED = (
 )
 #: The metastore is made anew by every demo: Derby need not wait for the disk.
 NO_SYNC = "-Dderby.system.durability=test"
-#: Plans of small tables cost more than their rows.
+#: Plans of small tables cost more than their rows: they are neither compiled nor adapted while they run, and have one
+#: task a stage.
 SMALL_PLANS = {
     "spark.sql.shuffle.partitions": "1",
+    "spark.sql.files.minPartitionNum": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",

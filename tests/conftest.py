@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt_common.tests import enable_test_caching
 from pyspark.sql import SparkSession
 
 from integration_tests import demo
@@ -35,13 +36,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     asked = config.getoption("--table-format")
     marked = [(item, item.get_closest_marker("one_format")) for item in items]
-    elsewhere = [item for item, marker in marked if marker is not None and marker.args != (asked,)]
+    elsewhere = [item for item, marker in marked if marker is not None and asked not in marker.args]
     config.hook.pytest_deselected(items=elsewhere)
     items[:] = [item for item in items if item not in elsewhere]
 
 
 def pytest_configure() -> None:
     demo.parse_macros_once()
+    enable_test_caching()  # dbt's own, of what it finds in the text of macros
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

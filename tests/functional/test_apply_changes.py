@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.support.project import Project
 
@@ -75,6 +78,11 @@ def model(where: str, scd: int, unique_key: Any, **options: Any) -> str:
 
 
 def test_the_employees_feed_gives_both_tables(project: Project) -> None:
+    if project.file_format == "delta":  # a file of a first run that was killed while it wrote its ledger
+        place = dict(project.rows("describe schema {schema}"))["Location"].removeprefix("file:")
+        leftover = Path(place) / "scd1__events/part-0.parquet"
+        leftover.parent.mkdir(parents=True)
+        leftover.touch()
     options = {"apply_as_deletes": "op = 'DELETE'", "except_column_list": ["op", "seq"]}
     project.write(
         {
@@ -136,6 +144,7 @@ def test_the_examples_give_the_same_in_their_runs_in_one_run_and_backwards(proje
     assert project.rows("select * from {schema}.scd1 order by id") == live
 
 
+@pytest.mark.one_format("delta")
 def test_no_rows_change_nothing_and_a_full_refresh_starts_from_nothing(project: Project) -> None:
     options = {"apply_as_deletes": "v is null", "except_column_list": ["seq"]}
     where = "run = {{ var('run') }}"

@@ -319,6 +319,7 @@ def test_a_log_is_not_begun_anew_behind_ones_back(changes: Changes) -> None:
         assert project.rows(f"select op, key.id from {{schema}}.{mode}__changes") == [("i", 1)]
 
 
+@pytest.mark.one_format("iceberg")
 def test_change_log_where_it_keeps_nothing_or_is_misspelt_is_an_error_before_anything_is_written(
     project: Project,
 ) -> None:

@@ -45,7 +45,7 @@ STOPS = {
 PASSED = r"insert into .*\bcdc_metadata\b.*\.after\b"
 
 
-@pytest.mark.one_format("delta")  # what is killed here is dbt's process
+@pytest.mark.one_format("iceberg")  # what is killed here is dbt's process
 @pytest.mark.timeout(1100)
 def test_a_killed_process_loses_and_doubles_nothing(
     tmp_path: Path, table_format: str, monkeypatch: pytest.MonkeyPatch

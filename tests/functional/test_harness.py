@@ -42,6 +42,7 @@ def test_sql_and_python_models_and_a_stock_snapshot_build_side_by_side(project: 
     assert project.tables() == {"a", "b", "s", "example_customers", "example_customer_history"}
 
 
+@pytest.mark.one_format("iceberg")
 def test_each_test_project_refuses_macro_yaml_that_does_not_fit_its_macro(project: Project) -> None:
     """So the package's own fits in every test that runs dbt."""
     project.write(

@@ -121,6 +121,7 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
         supply("2020-01-02", "full", *bad, (1, "11"), (1, "12"))
 
 
+@pytest.mark.one_format("iceberg")
 def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(project: Project) -> None:
     loaded = model(project)
     project.sql(f"create table {{schema}}.t__base using {project.file_format} as select 1 as id")
@@ -145,6 +146,7 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
         assert loaded.history() == [(1, ("a",), "I", "2020-01-01")]
 
 
+@pytest.mark.one_format("iceberg")
 def test_the_comparison_joins_digests_only_and_a_small_delta_goes_to_the_table(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -213,6 +215,7 @@ def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
     loaded.check(Expected.of(list(done.values())))
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -321,6 +324,7 @@ def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mix
         loaded.check(Expected.of([other]))
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Project) -> None:
     loaded = model(project)
 

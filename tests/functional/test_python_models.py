@@ -213,6 +213,7 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(spark: Spa
         spark.conf.set("spark.sql.session.timeZone", zone)
 
 
+@pytest.mark.one_format("iceberg")
 def test_two_models_of_one_name_run_at_the_same_time(project: Project) -> None:
     """Two versions: each waits for the other's mark, so that neither ends unless both run at once."""
     meet = """
@@ -297,6 +298,7 @@ GRANTS_OF_TWINS = {
 }
 
 
+@pytest.mark.one_format("iceberg")
 def test_grants_are_those_of_a_sql_model(project: Project) -> None:
     project.write(GRANTS_OF_TWINS)
     project.sql(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pytest
+
 from tests.support.project import Project
 
 STRATEGIES: dict[str, dict[str, Any]] = {
@@ -97,6 +99,7 @@ def test_incremental_python_models_do_what_their_sql_twins_do(project: Project) 
     assert project.tables() == tables
 
 
+@pytest.mark.one_format("iceberg")
 def test_what_dbt_tells_a_python_model(project: Project) -> None:
     project.write(
         {

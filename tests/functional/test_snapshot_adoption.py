@@ -104,6 +104,7 @@ def test_a_stock_snapshot_adopts_the_columns_and_stock_dbt_can_go_on_with_it(pro
     assert project.tables() == {"things", "s"}
 
 
+@pytest.mark.one_format("iceberg")
 def test_adoption_says_what_it_needs(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
     project.error(*ADOPT[:-1], "{snapshot: orders}")

@@ -89,6 +89,7 @@ def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written
     assert project.tables() == {"things"}
 
 
+@pytest.mark.one_format("iceberg")
 def test_duplicate_and_null_keys_are_refused_on_the_first_run_and_on_later_ones(project: Project) -> None:
     write(project, "{}")
     bad = "(1, 'eu', 'a'), (1, 'eu', 'b'), (2, 'eu', 'c'), (2, 'eu', 'c'), (3, 'us', 'd'), (null, 'us', 'e')"
@@ -108,6 +109,7 @@ def test_duplicate_and_null_keys_are_refused_on_the_first_run_and_on_later_ones(
     assert project.tables() == {"things", "s"}
 
 
+@pytest.mark.one_format("iceberg")
 def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Project) -> None:
     write(project, "{operational_metadata: true, max_delete_fraction: 0.5}")
     second = (SNAPSHOT % "{max_delete_fraction: 0.5}").replace("invalidate", "new_record").replace("name: s", "name: n")
@@ -207,6 +209,7 @@ FOREIGN_VIEW = """
 """
 
 
+@pytest.mark.one_format("iceberg")
 def test_columns_of_another_snapshot_are_never_added(project: Project) -> None:
     write(project, "{operational_metadata: true}")
     project.write({"macros/foreign_view.sql": FOREIGN_VIEW})

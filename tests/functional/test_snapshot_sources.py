@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.support.project import Project
@@ -23,6 +24,7 @@ def write(project: Project, **snapshots: dict[str, Any]) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": yaml.safe_dump({"snapshots": entries})})
 
 
+@pytest.mark.one_format("iceberg")
 def test_versions_neither_overlap_nor_share_an_id_where_the_sources_clock_is_ahead(project: Project) -> None:
     write(project, ahead={**BY_TIME, "meta": ON}, told={**BY_TIME, "hard_deletes": "new_record"})
     columns, ahead = "id, name, updated_at", "timestamp '2090-01-01'"
@@ -106,6 +108,7 @@ def test_letter_case_and_names_of_dbts_own_columns_make_no_versions_and_lose_no_
         ]
 
 
+@pytest.mark.one_format("iceberg")
 def test_another_dbt_valid_to_current_opens_no_second_records(project: Project) -> None:
     config = {**BY_TIME, "meta": ON, "dbt_valid_to_current": "to_timestamp('9999-01-01')"}
     write(project, s=config)
@@ -131,6 +134,7 @@ def test_another_dbt_valid_to_current_opens_no_second_records(project: Project) 
     assert project.rows(contents) == [(1, None, run, datetime(9999, 12, 30)), (2, None, run, datetime(9999, 12, 30))]
 
 
+@pytest.mark.one_format("iceberg")
 def test_columns_that_a_snapshot_can_not_take_are_told_before_anything_is_written(project: Project) -> None:
     write(project, s={**CHECKED, "unique_key": "id"})
     project.sql(

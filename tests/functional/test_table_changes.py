@@ -75,6 +75,7 @@ def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Ch
         ]
 
 
+@pytest.mark.one_format("iceberg", "hudi")
 def test_net_tells_every_pair_of_first_and_last_operation(changes: Changes) -> None:
     before_last: dict[str, list[str]] = {}
     for table, properties in (("pairs", ""), ("noted_pairs", MERGE_ON_READ[changes.format])):
@@ -305,6 +306,7 @@ def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> No
     assert f"goes beyond the last commit, expected one up to version {last[0]} (" in message
 
 
+@pytest.mark.one_format("iceberg", "hudi")
 def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Changes, tmp_path: Path) -> None:
     changes.create("kept", "id int, v string")
     changes.write("kept", "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")

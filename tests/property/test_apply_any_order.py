@@ -3,7 +3,9 @@
 Hypothesis draws event sets; all of them go into one feed, each twice: sorted in the first run, and shuffled over three
 runs. Every model then reads that feed, and an oracle in plain Python says what each table must hold.
 
-    DBT_CDC_EVENT_SETS=3000 pytest tests/property/test_apply_any_order.py      (default 300; sets are new on each such run)
+    DBT_CDC_EVENT_SETS=3000 pytest tests/property/test_apply_any_order.py --table-format iceberg
+
+(default 300; sets are new on each such run; a fifth of them on other formats)
 """
 
 from __future__ import annotations
@@ -74,12 +76,12 @@ RESOLVED = {"stored_as_scd_type": 2, "on_conflict": "resolve"}
 ELSEWHERE = {"scd1_truncate", "bitemporal_options"}
 
 
-def draw_sets(corrected: bool) -> list[list[Event]]:
+def draw_sets(count: int, *, corrected: bool) -> list[list[Event]]:
     """Event sets without contradictions: of two contents of one key and moment the first drawn stays."""
     drawn: list[list[Event]] = []
 
     @settings(
-        max_examples=SETS,
+        max_examples=count,
         phases=[Phase.generate],
         database=None,
         deadline=None,
@@ -138,7 +140,9 @@ def model(options: dict[str, Any], feed: str) -> str:
 
 
 def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
-    sets, corrected = draw_sets(corrected=False), draw_sets(corrected=True)
+    whole = project.file_format == "iceberg"
+    count = SETS if whole else SETS // 5
+    sets, corrected = draw_sets(count, corrected=False), draw_sets(count, corrected=True)
     rows = feed_rows(sets)
     rows += [
         (None, None, None, "t", sequence, None, None, None, None, 1, run) for run, sequence in enumerate(TRUNCATES)
@@ -146,10 +150,11 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     store(project, "feed", rows)
     store(project, "corrected", feed_rows(corrected))
     every = {**MODELS, **CORRECTED}
-    names = set(every) if project.file_format == "iceberg" else ELSEWHERE
+    names = set(every) if whole else ELSEWHERE
     feeds = {**dict.fromkeys(MODELS, "feed"), **dict.fromkeys(CORRECTED, "corrected")}
     project.write({f"models/{name}.sql": model(every[name][0], feeds[name]) for name in names})
-    project.write({"models/resolved.sql": model(RESOLVED, "corrected")})
+    if whole:
+        project.write({"models/resolved.sql": model(RESOLVED, "corrected")})
 
     for run in range(RUNS):
         project.dbt("run", "--vars", f"{{runs: '{run}'}}")
@@ -157,7 +162,8 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
     for name in names & {"scd2", "scd2_tracked"}:
         check_versions(project, name)
-    check_resolved(project, corrected)
+    if whole:
+        check_resolved(project, corrected)
     again = names & {"scd1_truncate", "scd2", "bitemporal_options"}
     project.dbt("run", "--vars", "{runs: '0, 1, 2'}", "--select", *again)  # all batches again, in one
     check(project, sets, {name: MODELS[name] for name in again & set(MODELS)})

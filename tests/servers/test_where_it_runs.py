@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.servers.remote import CONNECT, run, thrift
+from tests.servers.shop import OF_PEOPLE, PEOPLE, builds_two_days
 from tests.servers.spark_server import Server
 from tests.support import spark as embedded
 
@@ -281,3 +282,35 @@ def test_sql_runs_over_thrift_and_python_over_spark_connect(tmp_path: Path, tabl
     output = {**thrift(server.thrift_port), "schema": "over_both"}
     configs = {"+submission_method": "session"}
     built_twice(make_project(tmp_path, output, table_format, **configs), "over_both", server.connect_url)
+
+
+STAFF = """
+    {{ config(materialized='apply_changes', unique_key='id',
+              meta={'dbt_cdc': {'sequence_by': 'nr', 'stored_as_scd_type': 2, 'change_log': 'key_op'}}) }}
+    select 1 as id, '{{ var('day') }}' as role, {{ 10 - var('day') }} as nr
+"""
+OF_STAFF = {
+    "select role, __START_AT, __END_AT from {schema}.staff order by 2": [["2", "8", "9"], ["1", "9", "None"]],
+    "select op, count(*) from {schema}.staff__changes group by op": [["i", "2"]],
+}
+
+
+@pytest.mark.one_format("delta")  # the shop shows the same on Iceberg
+def test_loads_and_feeds_run_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
+    project = make_project(tmp_path, {**CONNECT, "schema": "fed"}, table_format, {**PEOPLE, "models/staff.sql": STAFF})
+    queries = OF_PEOPLE | OF_STAFF
+    days = [["build", "--vars", f"{{day: {day}}}"] for day in (1, 2)]
+    told = run(project, days, [query.replace("{schema}", "fed") for query in queries], remote=server.connect_url)
+    assert [success for success, _ in told["dbt"]] == [True, True], told["dbt"]
+    assert dict(zip(queries, told["rows"], strict=True)) == queries
+
+
+# Python models go over Spark Connect in both
+@pytest.mark.one_format("iceberg")
+def test_the_shop_runs_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
+    builds_two_days(tmp_path, {**CONNECT, "schema": "shop_connect"}, table_format, server.connect_url)
+
+
+@pytest.mark.one_format("iceberg")
+def test_the_shop_runs_with_sql_over_thrift(tmp_path: Path, table_format: str, server: Server) -> None:
+    builds_two_days(tmp_path, {**thrift(server.thrift_port), "schema": "shop_both"}, table_format, server.connect_url)

@@ -12,6 +12,8 @@ import yaml
 from jinja2 import Environment
 from pyspark.sql import SparkSession
 
+from integration_tests.demo import SMALL_PLANS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 #: Hudi looks for Hive's metastore when it writes: it has one in memory. The rest is what it does beside a write and no
@@ -40,16 +42,8 @@ def target_settings(table_format: str, warehouse: Path, catalog: str = "in-memor
     return {**profile_target(table_format)["server_side_parameters"], "spark.sql.catalogImplementation": catalog}
 
 
-#: Plans of small tables cost more than their rows: they are neither compiled nor adapted while they run, and have one
-#: task a stage. Plans as users have them are those of the benchmarks, which check their counts, and of Hudi's tests.
-SMALL_PLANS = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.leafNodeDefaultParallelism": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
+#: A JVM that plans thousands of small queries gains little from inlining, which a third of its CPU went to.
+LONG_LIVED = "-XX:CompileThresholdScaling=1 -XX:FreqInlineSize=100 -XX:InlineSmallCode=1000"
 
 
 def classes(table_format: str) -> Path:
@@ -64,8 +58,10 @@ def test_settings(
 
     `catalog`: small tests wait long for Hive's metastore; those whose tables outlive a process say "hive".
     `short_lived`: a JVM that lives for a minute gains more from starting quickly than from compiling well.
+    Plans as users have them (compiled, adapted, many tasks) are those of the benchmarks, which check their counts, and
+    of Hudi's tests.
     """
-    compiler = "-XX:TieredStopAtLevel=1" if short_lived else "-XX:CompileThresholdScaling=1"
+    compiler = "-XX:TieredStopAtLevel=1" if short_lived else LONG_LIVED
     return {
         **target_settings(table_format, warehouse, catalog),
         **(HUDI if table_format == "hudi" else SMALL_PLANS),

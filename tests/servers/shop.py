@@ -7,17 +7,15 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-from tests.servers.remote import CONNECT, run, thrift
-from tests.servers.spark_server import Server
+from tests.servers.remote import run
 from tests.support.spark import ROOT
 
 NOT_COPIED = shutil.ignore_patterns("profiles.yml", "dbt_packages", "target", "logs", "warehouse")
 
-#: Readers of changes, in both languages, and an extract with a sensitive column, beside what the shop has
-READERS = {
+#: An extract with a sensitive column, full on day 1 and a delta on day 2
+PEOPLE = {
     "models/extracts/people.py": """
         def model(dbt, spark):
             dbt.config(materialized="hash_diff")
@@ -38,6 +36,9 @@ READERS = {
                   effective_date: "2020-01-0{{ var('day') }}"
                   sensitive_columns: [phone]
     """,
+}
+#: Readers of changes, in both languages, beside what the shop has
+READERS = {
     "models/readers/order_sizes.py": """
         import dbt_cdc
 
@@ -63,6 +64,15 @@ READERS = {
 }
 NET = [["i", "None", name] for name in ("Alex", "Chris", "Gary", "Jessica", "Mikhail")]
 
+OF_PEOPLE = {
+    "select p.id, p.name, s.phone, p.operation from {schema}.people p join {schema}.people__sensitive s using (keyhash)"
+    " order by 1": [
+        ["1", "Ann", "555", "N"],
+        ["2", "Bo", "5", "U"],
+        ["3", "Cy", "None", "X"],
+        ["4", "Di", "557", "I"],
+    ],
+}
 QUERIES = {
     "select operation, count(*) from {schema}.accounts group by all order by 1": [
         ["I", "2000"],
@@ -76,13 +86,7 @@ QUERIES = {
         ["2019-06-19", "I", "2000"],
         ["2019-06-19", "U", "4000"],
     ],
-    "select p.id, p.name, s.phone, p.operation from {schema}.people p join {schema}.people__sensitive s using (keyhash)"
-    " order by 1": [
-        ["1", "Ann", "555", "N"],
-        ["2", "Bo", "5", "U"],
-        ["3", "Cy", "None", "X"],
-        ["4", "Di", "557", "I"],
-    ],
+    **OF_PEOPLE,
     "select id, name, role, __START_AT, __END_AT from {schema}.employees_history where id > 4 order by 1, 4": [
         ["5", "Chris", "manager", "5", "6"],
         ["5", "Chris", "owner", "6", "None"],
@@ -109,7 +113,7 @@ QUERIES = {
 }
 
 
-def two_days(folder: Path, output: dict[str, Any], file_format: str, remote: str) -> None:
+def builds_two_days(folder: Path, output: dict[str, Any], file_format: str, remote: str) -> None:
     shop = folder / "shop"
     shutil.copytree(ROOT / "integration_tests", shop, ignore=NOT_COPIED)
     profiles = {"dbt_cdc": {"target": "test", "outputs": {"test": output}}}
@@ -117,28 +121,17 @@ def two_days(folder: Path, output: dict[str, Any], file_format: str, remote: str
     (shop / "dbt_packages").mkdir()
     (shop / "dbt_packages/dbt_cdc").symlink_to(ROOT)
     (shop / "packages.yml").write_text(yaml.safe_dump({"packages": [{"local": str(ROOT)}]}))
-    for path, text in READERS.items():
+    for path, text in (PEOPLE | READERS).items():
         (shop / path).parent.mkdir(exist_ok=True)
         (shop / path).write_text(textwrap.dedent(text).lstrip())
     build = ["build", "--vars"]
     queries = [query.replace("{schema}", output["schema"]) for query in QUERIES]
     told = run(
         shop,
-        [[*build, "{day: 1}"], [*build, "{day: 2}"]],
+        [[*build, "{day: 1}"], [*build, "{day: 2}", "--exclude", "resource_type:seed"]],
         queries,
         remote=remote,
         environment={"DBT_CDC_FORMAT": file_format},
     )
     assert [success for success, _ in told["dbt"]] == [True, True], told["dbt"]
     assert dict(zip(QUERIES, told["rows"], strict=True)) == QUERIES
-
-
-# Python models go over Spark Connect in both
-@pytest.mark.one_format("delta")
-def test_the_shop_runs_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
-    two_days(tmp_path, {**CONNECT, "schema": "shop_connect"}, table_format, server.connect_url)
-
-
-@pytest.mark.one_format("iceberg")
-def test_the_shop_runs_with_sql_over_thrift(tmp_path: Path, table_format: str, server: Server) -> None:
-    two_days(tmp_path, {**thrift(server.thrift_port), "schema": "shop_both"}, table_format, server.connect_url)

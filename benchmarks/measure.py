@@ -84,9 +84,13 @@ def _watch(peaks: list[int], done: threading.Event) -> None:
 
 
 def _descendants(pid: int) -> Iterator[int]:
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:  # it has ended
+        return
+    for thread in threads:
         try:
-            children = task.read_text().split()
+            children = (thread / "children").read_text().split()
         except OSError:
             continue
         for child in children:

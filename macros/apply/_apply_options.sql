@@ -54,7 +54,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do faults.extend(dbt_cdc._apply_meaningless(given)) -%}
-    {%- if not dbt_cdc._apply_span(given.get('tombstone_retention', '2 days')) -%}
+    {%- if not dbt_cdc._apply_span(given.get('tombstone_retention') or '2 days') -%}
         {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"
                              ~ " such as '2 days', got " ~ (given.get('tombstone_retention') | tojson)) -%}
     {%- endif -%}

@@ -124,7 +124,8 @@
 
 {%- macro _apply_drift(wanted, kept) -%}
     {%- set faults = [] -%}
-    {%- for name, value in wanted.items() if kept and kept.get('dbt_cdc.' ~ name, value) != value -%}
+    {#- names in them may be spelled anew -#}
+    {%- for name, value in wanted.items() if kept and kept.get('dbt_cdc.' ~ name, value) | lower != value | lower -%}
         {%- do faults.append(name ~ " can't change on an existing table: it was created with "
                              ~ kept['dbt_cdc.' ~ name] ~ ", this run has " ~ value
                              ~ "; put it back, or run with --full-refresh") -%}

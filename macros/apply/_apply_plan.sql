@@ -104,7 +104,7 @@
 {%- macro _apply_reaching(plan, names, known) -%}
     {#- The batch's columns that reach the target, keys left out, in the batch's order. -#}
     {%- set options, faults = plan.options, plan.faults -%}
-    {%- set listed = dbt_cdc._apply_columns(options.column_list or [], 'column_list', names + known, faults) -%}
+    {%- set listed = dbt_cdc._apply_columns(options.column_list or [], 'column_list', names + known, faults) | map('lower') | list -%}
     {%- set except = dbt_cdc._apply_columns(options.except_column_list or [], 'except_column_list', names, faults) -%}
     {%- set keys = plan.key | map('lower') | list -%}
     {%- for key in except if key | lower in keys -%}
@@ -114,7 +114,7 @@
     {%- set except = except + ([plan.columns_to_update] if plan.columns_to_update else []) -%}
     {%- set reaching = [] -%}
     {%- for name in names if name | lower not in keys -%}
-        {%- if (name in listed if options.column_list else name not in except) -%}
+        {%- if (name | lower in listed if options.column_list else name not in except) -%}
             {%- if name | lower in plan.reserved or (name | lower).startswith('_dbt_cdc_') -%}
                 {%- do faults.append("the column '" ~ name ~ "' has a name that apply_changes uses itself: leave it out by"
                                      ~ " except_column_list, or rename it") -%}

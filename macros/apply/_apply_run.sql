@@ -65,6 +65,7 @@
     {%- endif -%}
     {%- if plan.known and plan.purge_due and plan.rows and not plan.faults
            and not dbt_cdc._apply_purge(plan.ledger, state.ledger, plan.options.tombstone_retention) -%}
+        {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
         {%- do dbt_cdc._apply_run(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
         {%- do dbt_cdc._apply_collect(plan) -%}

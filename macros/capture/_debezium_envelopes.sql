@@ -27,7 +27,7 @@
                 {{ feed.sequence }} as _given_sequence
                 {%- endif %}
             from {{ feed.relation }}
-            where {{ feed.value }} is not null and trim({{ text }}) <> 'null'
+            where {{ feed.value }} is not null and replace({{ text }}, ' ', '') not in ('null', '{"schema":null,"payload":null}')
         )
 {%- endmacro -%}
 
@@ -96,14 +96,16 @@
 
 
 {%- macro _debezium_unavailable(feed, name) -%}
-    {#- The condition that a column is the mark: as text, in base64, and what stands in arrays (as text, as the numbers of its
-        bytes) and in maps. None for a type that can't hold it. -#}
+    {#- The condition that a column is the mark: as text, in base64 or hex, and what stands in arrays (of texts, of its bytes
+        as numbers or base64, of the UUID that is made of it) and in maps. None for a type that can't hold it. -#}
     {%- set raw, type = 'image.' ~ dbt_cdc._quote(name), feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
     {%- set read = {'string': raw, 'binary': 'cast(' ~ raw ~ ' as string)', 'array': 'to_json(' ~ raw ~ ')', 'map': 'to_json(' ~ raw ~ ')'} -%}
     {%- if dbt_cdc._type_family(type) not in read -%}{%- do return('') -%}{%- endif -%}
     {%- set mark = '__debezium_unavailable_value' -%}
     {%- set bytes = '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]' -%}
-    {%- set spellings = [mark, 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '["' ~ mark ~ '"]', bytes,
+    {%- set base64, hex = 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '5f5f646562657a69756d5f756e617661696c61626c655f76616c7565' -%}
+    {%- set uuid = 'b68a35a7-17ad-35b3-af2a-ae46edb4545a' -%}
+    {%- set spellings = [mark, base64, hex, bytes, '["' ~ mark ~ '"]', '["' ~ base64 ~ '"]', '["' ~ uuid ~ '"]',
                          '{"' ~ mark ~ '":"' ~ mark ~ '"}'] -%}
     {%- do return('coalesce(' ~ read[dbt_cdc._type_family(type)] ~ ' in (' ~ dbt_cdc._literal_list(spellings) ~ '), false)') -%}
 {%- endmacro -%}

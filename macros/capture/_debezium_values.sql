@@ -32,9 +32,15 @@
     {%- if feed.encodings.get(name) -%}
         {%- set read = dbt_cdc._debezium_decoded(raw, feed.encodings[name], name, type, family) -%}
     {%- elif feed.form != 'json' or family not in dbt_cdc._debezium_encodings() -%}
-        {%- set read = dbt_cdc._debezium_cast(raw, name, type, family, feed.form) -%}
+        {%- set read = dbt_cdc._debezium_cast(feed, raw, name, type, family) -%}
     {%- else -%}
         {%- set read = dbt_cdc._debezium_by_kind(raw, name, type, family) -%}
+    {%- endif -%}
+    {%- if feed.form == 'json' and family == 'decimal' -%}
+        {#- VariableScaleDecimal: each value says its scale -#}
+        {%- set own_scale = 'cast(get_json_object(' ~ raw ~ ", '$.scale') as int)" -%}
+        {%- set own = dbt_cdc._decimal_of_bytes('get_json_object(' ~ raw ~ ", '$.value')", name, type, own_scale) -%}
+        {%- set read = 'if(startswith(' ~ raw ~ ", '{'), " ~ own ~ ', ' ~ read ~ ')' -%}
     {%- endif -%}
     {%- do return(dbt_cdc._read_or_fail('from_debezium', name, type, raw, read)) -%}
 {%- endmacro -%}
@@ -51,14 +57,11 @@
             ~ dbt_cdc._debezium_decoded(raw, encoding, name, type, family, 'cast(' ~ kind ~ '.scale as int)')) -%}
     {%- endfor -%}
     {%- if family == 'decimal' -%}
-        {%- do cases.append("when " ~ kind ~ ".name = 'io.debezium.data.VariableScaleDecimal' then "
-            ~ dbt_cdc._debezium_decoded('get_json_object(' ~ raw ~ ", '$.value')", 'base64', name, type, family,
-                                        'cast(get_json_object(' ~ raw ~ ", '$.scale') as int)")) -%}
         {%- set clear = kind ~ ' is not null or ' ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+$'" -%}
     {%- else -%}
         {%- set clear = 'not ' ~ raw ~ " rlike '^-?[0-9]+$'" -%}
     {%- endif -%}
-    {%- do cases.append('when ' ~ clear ~ ' then ' ~ dbt_cdc._read_as(raw, type)) -%}
+    {%- do cases.append('when ' ~ clear ~ ' then ' ~ dbt_cdc._debezium_decoded(raw, 'text', name, type, family)) -%}
     {%- if family == 'date' -%}
         {%- do cases.append('when ' ~ kind ~ '.name is null then ' ~ dbt_cdc._debezium_decoded(raw, 'days', name, type, family)) -%}
     {%- endif -%}
@@ -67,13 +70,20 @@
 {%- endmacro -%}
 
 
-{%- macro _debezium_cast(raw, name, type, family, form) -%}
-    {#- A number is no timestamp unless someone says what it counts: Spark would take it for seconds. -#}
-    {%- if form == 'json' or family not in ['timestamp', 'date'] -%}
+{%- macro _debezium_cast(feed, raw, name, type, family) -%}
+    {#- A number is no timestamp unless someone says what it counts: Spark would take it for seconds. Of dates, 32 bits
+        only ever count days. -#}
+    {%- set given = feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
+    {%- if family == 'decimal' and given.startswith('struct') -%}
+        {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ '.value)', name, type, raw ~ '.scale')) -%}
+    {%- elif feed.form == 'json' or family not in ['timestamp', 'date'] -%}
         {%- do return(dbt_cdc._read_as(raw, type)) -%}
+    {%- elif family == 'date' and given == 'int' -%}
+        {%- do return(dbt_cdc._debezium_decoded(raw, 'days', name, type, family)) -%}
     {%- endif -%}
     {%- do return("if(typeof(" ~ raw ~ ") in ('bigint', 'int') and " ~ raw ~ " is not null, "
-                  ~ dbt_cdc._unclear_encoding(name, type, family) ~ ', try_cast(cast(' ~ raw ~ ' as string) as ' ~ type ~ '))') -%}
+                  ~ dbt_cdc._unclear_encoding(name, type, family) ~ ', '
+                  ~ dbt_cdc._debezium_decoded('cast(' ~ raw ~ ' as string)', 'text', name, type, family) ~ ')') -%}
 {%- endmacro -%}
 
 
@@ -87,7 +97,8 @@
 {%- macro _debezium_decoded(raw, encoding, name, type, family, scale=none) -%}
     {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
     {%- if encoding == 'text' -%}
-        {%- do return(dbt_cdc._read_as(raw, type)) -%}
+        {#- IsoDate ends in Z -#}
+        {%- do return(dbt_cdc._read_as("rtrim('Z', " ~ raw ~ ')' if family == 'date' else raw, type)) -%}
     {%- elif family == 'decimal' -%}
         {%- do return(dbt_cdc._decimal_of_bytes(raw, name, type, scale)) -%}
     {%- elif family == 'binary' -%}
@@ -124,5 +135,5 @@
                    ~ " decimal holds; ask for string to get it as Debezium wrote it: " -%}
     {%- set too_long = 'raise_error(concat(' ~ dbt_cdc._literal(told) ~ ', ' ~ raw ~ '))' -%}
     {%- do return('if(length(' ~ digits ~ ') > 32, ' ~ too_long ~ ', try_cast(concat(' ~ high ~ ' * 18446744073709551616BD + ' ~ low
-                  ~ ", 'e-', " ~ (scale or given) ~ ') as ' ~ type ~ '))') -%}
+                  ~ ", 'e', cast(-(" ~ (scale or given) ~ ') as string)) as ' ~ type ~ '))') -%}
 {%- endmacro -%}

@@ -23,8 +23,8 @@
     {%- set ignored = dbt_cdc._hash_diff_names(given.get('ignore_columns')) + columns.ignore -%}
     {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
     {#- what the model says of its columns comes before what it may have from the project -#}
-    {%- set listed = dbt_cdc._hash_diff_names(config.get('unique_key')) + dbt_cdc._hash_diff_names(given.get('unique_key')) -%}
-    {%- set keys = (columns.key or listed) | unique | list -%}
+    {%- set keys = (columns.key or dbt_cdc._hash_diff_names(config.get('unique_key'))
+                    or dbt_cdc._hash_diff_names(given.get('unique_key'))) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored) -%}
     {%- if foreign and not should_full_refresh() -%}
         {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "

@@ -22,8 +22,11 @@
     {%- set formats = ['cdc', 'latest_state', 'net'] -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._value_faults('format', {'type': 'string', 'values': formats, 'required': true}, format)) -%}
-    {#- under --empty and --sample dbt's relation is a query of a part of the table, of which nothing can be asked -#}
-    {%- set relation = api.Relation.create(schema=relation.schema, identifier=relation.identifier) -%}
+    {%- if relation.is_cte -%}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ relation.identifier ~ ": it is an ephemeral model (or the input of a unit test),"
+            ~ " expected a table that keeps versions; materialize it"]) -%}
+    {%- endif -%}
+    {%- set relation = dbt_cdc._whole_relation(relation) -%}
     {%- if flags.EMPTY -%}
         {%- do return(dbt_cdc._no_changes(dbt_cdc._changed_table(relation, unique_key, log=false))) -%}
     {%- endif -%}

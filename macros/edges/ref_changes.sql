@@ -42,9 +42,7 @@
     {#- under --empty dbt limits what ref and source give, but no relation that comes from elsewhere -#}
     {%- set from = ' from ' ~ relation ~ (' where false' if flags.EMPTY else '') ~ ')' -%}
     {%- if by != 'version' -%}{%- do return('(select *' ~ from) -%}{%- endif -%}
-    {#- nothing can be asked of a relation with that limit -#}
-    {%- set table = api.Relation.create(schema=relation.schema, identifier=relation.identifier) -%}
-    {%- set columns = [] if relation.is_cte else dbt_cdc._own_columns(dbt_cdc._held_in(table)) -%}
+    {%- set columns = [] if relation.is_cte else dbt_cdc._own_columns(dbt_cdc._held_in(dbt_cdc._whole_relation(relation))) -%}
     {%- do return('(select ' ~ (dbt_cdc._columns_beside_op(columns) or '*') ~ ", 'i' as _op" ~ from) -%}
 {%- endmacro -%}
 

@@ -5,8 +5,10 @@
 
 
 {%- macro iceberg__created(relation) -%}
+    {#- `create or replace` keeps the table and begins anew: before that commit there were rows -#}
     {%- do return(run_query('select min(unix_micros(timestamp)) as micros from ' ~ relation ~ '.metadata_log_entries'
-                            ~ ' where latest_snapshot_id is null').rows[0]['micros']) -%}
+                            ~ ' where latest_snapshot_id is null and (select count(*) from ' ~ relation
+                            ~ '.snapshots where parent_id is null) <= 1').rows[0]['micros']) -%}
 {%- endmacro -%}
 
 

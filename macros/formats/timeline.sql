@@ -48,7 +48,7 @@
     {%- for commit in commits if vacuum.horizon and commit.micros < vacuum.horizon -%}
         {%- if dbt_cdc._delta_replaces_files(commit) -%}{%- set vacuum.kept = loop.index0 -%}{%- endif -%}
     {%- endfor -%}
-    {%- set on = dbt_cdc._table_property(relation, 'delta.enableChangeDataFeed') == 'true' -%}
+    {%- set on = dbt_cdc._delta_feed_is_on(relation) -%}
     {#- what the first commit in the list changed can be compared with nothing if there were others before it -#}
     {%- set whole = commits[0].version == '0' -%}
     {%- set kept = [vacuum.kept, renamed.place or 0] | max -%}
@@ -60,6 +60,12 @@
         'whole': whole,
         'renamed': renamed.place,
     }) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_feed_is_on(relation) -%}
+    {#- Delta keeps the text that it was given: dbt writes a YAML `true` as True. -#}
+    {%- do return((dbt_cdc._table_property(relation, 'delta.enableChangeDataFeed') or '') | lower == 'true') -%}
 {%- endmacro -%}
 
 

@@ -2,3 +2,9 @@
     {#- `--empty` and `--sample` show a model less than there is. -#}
     {%- do return(flags.EMPTY or invocation_args_dict.get('sample') is not none) -%}
 {%- endmacro -%}
+
+
+{%- macro _whole_relation(relation) -%}
+    {#- Under them dbt's relation is a query of a part of the table, of which nothing can be asked. -#}
+    {%- do return(api.Relation.create(schema=relation.schema, identifier=relation.identifier)) -%}
+{%- endmacro -%}

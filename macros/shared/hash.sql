@@ -43,10 +43,14 @@
 
 {%- macro _hash_columns(columns) -%}
     {%- if columns is string -%}{%- do return([columns]) -%}{%- endif -%}
-    {%- if columns.identifier is defined -%}
-        {%- do return(adapter.get_columns_in_relation(columns) if execute else []) -%}
+    {%- if columns.identifier is not defined -%}{%- do return(columns) -%}{%- endif -%}
+    {%- set found = adapter.get_columns_in_relation(dbt_cdc._whole_relation(columns)) if execute else [] -%}
+    {%- if execute and not found and not dbt_cdc._is_yet_to_come(columns) -%}
+        {%- do exceptions.raise_compiler_error(
+            "dbt_cdc.hash: " ~ columns ~ " has no columns that can be asked for (an ephemeral model, or not built yet), "
+            ~ "expected a table or view; give the names of the columns") -%}
     {%- endif -%}
-    {%- do return(columns) -%}
+    {%- do return(found) -%}
 {%- endmacro -%}
 
 

@@ -44,7 +44,6 @@ def hash_diff(
     ignore_columns = [ignore_columns] if isinstance(ignore_columns, str) else list(ignore_columns)
     date = str(effective_date or datetime.datetime.now(datetime.timezone.utc).date())
     _check_options(incoming, keys, extract_type, date, ignore_columns, hash_algorithm)
-    date = str(datetime.date.fromisoformat(date))
     rule = _Rule({name.lower() for name in keys}, {name.lower() for name in ignore_columns}, hash_algorithm)
     fields = _data_fields(incoming)
     if current is None:
@@ -83,12 +82,18 @@ def _check_options(
         faults.append(f"extract_type must be full or delta, got {extract_type!r}")
     if algorithm not in ALGORITHMS:
         faults.append(f"hash_algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
-    try:
-        datetime.date.fromisoformat(date)
-    except ValueError:
+    if not _is_date(date):
         faults.append(f"effective_date must be a date like 2019-06-18, got {date!r}")
     if faults:
         raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
+
+
+def _is_date(text: str) -> bool:
+    """Year, month and day: what else `fromisoformat` takes depends on the version of Python."""
+    try:
+        return str(datetime.date.fromisoformat(text)) == text
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -183,8 +188,8 @@ def _alike(incoming: Any, current: Any, rule: _Rule) -> tuple[Any, Any]:
 
 
 def _holds(wide: str, narrow: str) -> bool:
-    """Whether a type holds all values of the other; a text is no number until somebody says so."""
-    return narrow == wide or (narrow != "string" and widens(narrow, wide))
+    """Whether a type holds all values of the other: NULLs are of any, a text is no number until somebody says so."""
+    return narrow in (wide, "void") or (narrow != "string" and widens(narrow, wide))
 
 
 def _state(current: Any, own: list[Any], lacking: list[str], rule: _Rule) -> Any:

@@ -15,12 +15,15 @@ def foreign_faults(tables: Tables) -> list[str]:
         settings.sensitive_base: {"keyhash", "nonkeyhash"},
         settings.rejects: {"keyhash", "fault", "incoming_row"},
     }
-    return [
+    faults = [
         f"{table} is a table that hash_diff did not make (it lacks {', '.join(sorted(lacking))}). Rename it, or "
         "the model"
         for table, columns in own.items()
         if tables.exists(table) and (lacking := columns - {*tables.spark.table(table).columns})
     ]
+    if settings.sensitive_columns and tables.is_foreign(settings.sensitive):
+        faults.append(f"{settings.sensitive} is a table that hash_diff did not make. Rename it, or the model")
+    return faults
 
 
 def history_faults(tables: Tables, marker: Marker | None) -> list[str]:

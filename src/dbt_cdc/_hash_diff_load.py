@@ -57,6 +57,8 @@ class Load:
             if self.settings.empty:
                 # dbt's dry run: no rows of an upstream mean nothing, least of all that every key is gone
                 return self._dry(frame.limit(0), layout, stored, marker)
+            if self.settings.on_cast_error == "rejects":
+                frame = self._hold(frame)  # what is rejected is told from it once more
             if stored and marker:
                 counts = self._next(frame, layout, stored, marker)
             else:

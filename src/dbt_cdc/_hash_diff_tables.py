@@ -317,6 +317,12 @@ where b.keyhash <> '' and b.operation <> 'D'
     and exists (select 1 from {base} where keyhash = '' and not startswith({LOAD}, '{PENDING}'))"""
         self._show(self.settings.sensitive, names, query, as_view)
 
+    def is_foreign(self, shown: str) -> bool:
+        """Whether there is a table of a name that a view is to have, or a table that was made in place of one."""
+        if not self.exists(shown) or self.spark.catalog.getTable(shown).tableType == "VIEW":
+            return False
+        return MODEL_OF not in self.properties(shown)
+
     def drop_sensitive(self, *, as_view: bool) -> None:
         """What a model that has no sensitive columns any more (since a full refresh) kept of them."""
         settings = self.settings

@@ -22,6 +22,7 @@ def table_changes(
     spark: SparkSession,
     *name: str,
     v: Any = None,
+    version: Any = None,
     begin: str | int | date | None = None,
     end: str | int | date | None = None,
     format: str = "cdc",
@@ -39,7 +40,7 @@ def table_changes(
         name: What ``dbt.ref`` or ``dbt.source`` takes; the model also has that call, as ``dbt.ref('orders')``, since
             dbt reads a Python model's upstreams from such calls. ``'schema.table'`` (or ``'catalog.schema.table'``)
             names a table unknown to dbt.
-        v: The version of a versioned model.
+        v: The version of a versioned model; ``version`` is the same, as in ``dbt.ref``.
         begin: Where the range begins, exclusive: a version, a timestamp (in the session's time zone unless it says its
             own) or ``'earliest'``, which is the default.
         end: Where the range ends, inclusive, given like ``begin``; by default the latest commit.
@@ -57,7 +58,9 @@ def table_changes(
     unique_id = str(node["unique_id"])
     arguments = {
         "unique_id": unique_id,
-        "upstream": name[0] if outside else edges._relation(dbt, name, v, unique_id, "table_changes"),
+        "upstream": name[0]
+        if outside
+        else edges._relation(dbt, name, version if v is None else v, unique_id, "table_changes"),
         "begin": _bound(begin),
         "end": _bound(end),
         "format": format,

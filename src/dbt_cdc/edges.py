@@ -16,7 +16,8 @@ from dbt_common.events.contextvars import get_node_info
 from dbt_common.events.event_manager_client import add_callback_to_manager, get_event_manager
 from dbt_common.exceptions import DbtRuntimeError
 
-_LIMITED = re.compile(r"^\(select \* from (.+?) where false limit 0\).*$", re.DOTALL)
+#: What dbt gives for an upstream under `--empty` and `--sample`.
+_LIMITED = re.compile(r"^\(select \* from (.+?) where .*$", re.DOTALL)
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
@@ -27,6 +28,7 @@ def ref_changes(
     spark: SparkSession,
     *name: str,
     v: Any = None,
+    version: Any = None,
     by: str | None = None,
     column: str | None = None,
     unique_key: str | list[str] | None = None,
@@ -42,7 +44,7 @@ def ref_changes(
         spark: The second argument of ``model``.
         name: What ``dbt.ref`` takes (``'orders'``, or ``'package', 'orders'``), or what ``dbt.source`` takes. The model
             also has that call, as ``dbt.ref('orders')``: dbt reads a Python model's upstreams from such calls.
-        v: The version of a versioned model.
+        v: The version of a versioned model; ``version`` is the same, as in ``dbt.ref``.
         by: ``column`` or ``version``; without it what the model's option ``ref_changes_by`` says, else ``column``.
         column: The column that stamps the rows; without it what the option ``ref_changes_column`` says, else
             ``cdc_datetime_updated``.
@@ -56,7 +58,7 @@ def ref_changes(
     node = get_node_info()
     if not node:
         raise DbtRuntimeError("dbt_cdc.ref_changes reads for a model that dbt runs, and dbt runs none here")
-    relation = _relation(dbt, name, v, str(node["unique_id"]))
+    relation = _relation(dbt, name, version if v is None else v, str(node["unique_id"]))
     how = {"by": by, "column": column, "unique_key": unique_key}
     rows = _run_macro("_ref_changes_of_python", {"unique_id": node["unique_id"], "upstream": relation, **how})
     if _end not in get_event_manager().callbacks:
@@ -71,7 +73,6 @@ def _relation(dbt: Any, name: tuple[str, ...], v: Any, model: str, reader: str =
     for kind in ("ref", "source"):
         try:
             found = str(generated[kind](*name, **version, dbt_load_df_function=str))
-            # under --empty dbt gives `(select * from raw.orders where false limit 0)` for a source
             return _LIMITED.sub(r"\1", found)
         except (KeyError, TypeError):
             continue

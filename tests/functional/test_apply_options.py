@@ -110,6 +110,7 @@ def test_options_that_shape_the_rows(project: Project) -> None:
     cols = {"columns_to_update": "cols"}
     append = "on_schema_change='append_new_columns',"
     grown = "select 2 as id, 'b' as v, 5 as extra, 'U' as op, 2 as seq"
+    respelled = "select 1 as id, 20 as amount, 'U' as op, 2 as seq"
     shrunk = "select 1 as id, 'b' as v, 5 as more, 'U' as op, 2 as seq"
     project.write(
         {
@@ -132,7 +133,12 @@ def test_options_that_shape_the_rows(project: Project) -> None:
             "models/listed1.sql": model("id, v, n, op, seq", track, column_list=["id", "n"],
                                         **{k: v for k, v in FEED.items() if k != "except_column_list"}),
             "models/keys_only1.sql": model("id, op, seq", [["(1, 'U', 1)", "(2, 'U', 1)"], ["(1, 'D', 2)"]], **FEED),
-            "models/grown1.sql": model("id, v, op, seq", [["(1, 'a', 'U', 1)"], grown], config=append, **FEED),
+            # tombstones are purged in the run that brings the new column
+            "models/grown1.sql": model("id, v, op, seq", [["(1, 'a', 'U', 1)"], grown], config=append,
+                                       tombstone_retention="0 seconds", **FEED),
+            "models/respelled1.sql": model("id, Amount, op, seq", [["(1, 10, 'U', 1)"], respelled], column_list=["id", "Amount"],
+                                           tombstone_retention=None,
+                                           **{k: v for k, v in FEED.items() if k != "except_column_list"}),
             "models/synced1.sql": model("id, v, op, seq", [["(1, 'a', 'U', 1)"], grown],
                                         config=append.replace("append_new", "sync_all"), **FEED),
             "models/shrunk1.sql": model("id, v, n, op, seq", [["(1, 'a', 3, 'U', 1)"], shrunk], **FEED),
@@ -207,6 +213,8 @@ def test_options_that_shape_the_rows(project: Project) -> None:
     ]
     assert rows("listed1") == [(1, 4)]
     assert rows("keys_only1") == [(2,)]
+    assert rows("respelled1") == [(1, 20)]
+    assert project.columns("respelled1") == [("id", "int"), ("Amount", "int")]
     assert rows("grown1") == rows("synced1") == [(1, "a", None), (2, "b", 5)]
     assert project.columns("grown1") == [("id", "int"), ("v", "string"), ("extra", "int")]
     assert rows("shrunk1") == [(1, "b", None)]

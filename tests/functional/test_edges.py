@@ -35,6 +35,7 @@ def summary(project: Project) -> list[list[str]]:
     return [[cell.strip() for cell in line.split("  ") if cell] for line in edge_lines]
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_pipeline_reads_all_rows_first_and_then_only_the_new_ones(project: Project) -> None:
     project.write(
         {
@@ -155,7 +156,7 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
                 def model(dbt, spark):
                     dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
                     dbt.ref("consumer", "kinds", v=1)
-                    rows = dbt_cdc.ref_changes(dbt, spark, "consumer", "kinds", v=1)
+                    rows = dbt_cdc.ref_changes(dbt, spark, "consumer", "kinds", version=1)
                     return rows.selectExpr("id", f"{dbt.config.get('run')} as run")
             """,
         }
@@ -246,7 +247,7 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
     assert ids("plain") == dict.fromkeys([1, 2, 3, 4, 5], 7)
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_written(project: Project) -> None:
     new = "select * from {{ dbt_cdc.ref_changes('orders') }}"
     bad = "{{ config(materialized='incremental', incremental_strategy='%s', %s) }} select * from {{ %s }}"
@@ -518,5 +519,7 @@ def test_a_readers_key_that_is_not_its_upstreams_is_refused_where_changes_show_i
     said = project.error("run")
     refused = rf"changes of {project.schema}.orders: unique_key \(customer\) names several rows (of|up to) version"
     assert re.search(refused, said)
+    ((*edge, _, waiting, _),) = summary(project)
+    assert edge == ["orders", "of_customer", "by version"] and int(waiting) > 0
     assert project.rows("select * from {schema}.of_customer order by 1") == both
     assert len(edges(project)) == 1

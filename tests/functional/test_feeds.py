@@ -168,13 +168,16 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
         "h": "binary",
     }
     columns |= {"nano": "timestamp", "old": "timestamp_ntz", "tiny": "decimal(4,0)", "eve": "date", "last": "date"}
+    columns |= {"iso": "date", "scaled": "decimal(10,1)", "hundreds": "decimal(10,0)"}
     after = {"id": 1, "exact": "/w==", "said": "1234", "at": "2023-11-14T22:13:20Z", "day": 19675, "h": "00FF"}
     after |= {"nano": 1700000000123456789, "old": -1, "tiny": "gA==", "eve": -1, "last": 1700006399999999999}
+    after |= {"iso": "2005-05-12Z", "scaled": {"scale": 1, "value": "ew=="}, "hundreds": {"scale": -2, "value": "ew=="}}
     encodings = {"exact": "base64", "said": "text", "h": "hex", "nano": "nanos", "old": "millis", "tiny": "base64"}
-    encodings |= {"eve": "micros", "last": "nanos"}
+    encodings |= {"eve": "micros", "last": "nanos", "hundreds": "base64"}
     mysql = {"connector": "mysql", "file": "mysql-bin.000003", "pos": 154, "row": 2}
     body = {**payload("u", 0, after=after, source=mysql), "before": None}
-    store(project, "raw", texts([body]), "value string")
+    tombstone = '{"schema": null, "payload": null}'
+    store(project, "raw", [*texts([body]), (tombstone,)], "value string")
     store(project, "offsets", [(text, 12) for (text,) in texts([body])], "value string, `offset` bigint")
     project.write(
         {
@@ -198,6 +201,9 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
             Decimal("-128"),
             date(1969, 12, 31),
             date(2023, 11, 14),
+            date(2005, 5, 12),
+            Decimal("12.3"),
+            Decimal("12300"),
             "u",
             SEEN,
             "mysql-bin.000003/00000000000000000154/00000000000000000002",
@@ -225,8 +231,17 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
     store(project, "flat", events, flat)
     store(project, "nested", [*[(event,) for event in events], (None,)], nested)
     columns = {"id": "bigint", "amount": "string", "at": "timestamp", "note": "string"}
+    number = "struct<born: int, free: struct<scale: int, value: binary>>"  # 0x7b is 123
+    avro = Row(before=None, after=Row(born=19675, free=Row(scale=1, value=bytearray(b"{"))), op="c")
+    store(project, "avro", [avro], f"before {number}, after {number}, op string")
+    typed = {"born": "date", "free": "decimal(10,1)"}
     project.write(
         {
+            "models/numbers.sql": model(f"from_debezium({table('avro')}, columns={typed})"),
+            "models/envelopes.sql": "select * from {{ target.schema }}.flat",
+            "models/of_envelopes.sql": model("from_debezium(ref('envelopes'))"),
+            "models/loaded.sql": "select 1 as id, 'I' as Op, 7 as nr",
+            "models/of_loaded.sql": model("from_dms(ref('loaded'), sequence='nr')"),
             "models/as_they_are.sql": model(f"from_debezium({table('flat')})"),
             "models/asked_for.sql": model(
                 f"from_debezium({table('nested')}, columns={columns}, encodings={{'at': 'millis'}})"
@@ -247,6 +262,13 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
         (1, "1.50", SEEN, None, "u", SEEN, highest, ["id", "amount", "at"]),
     ]
     assert project.columns("asked_for")[:3] == [("id", "bigint"), ("amount", "string"), ("at", "timestamp")]
+    assert project.rows("select * from {schema}.numbers") == [(date(2023, 11, 14), Decimal("12.3"), "i", *[None] * 3)]
+    of_refs = ("of_envelopes", "of_loaded")
+    held = [(project.columns(name), project.rows(f"select count(*) from {{schema}}.{name}")) for name in of_refs]
+    assert [rows for _, rows in held] == [[(3,)], [(1,)]]
+    project.dbt("run", "--empty", "--select", *of_refs)
+    empty = [(project.columns(name), project.rows(f"select count(*) from {{schema}}.{name}")) for name in of_refs]
+    assert empty == [(columns, [(0,)]) for columns, _ in held]
 
 
 def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(project: Project) -> None:
@@ -437,14 +459,18 @@ def test_a_timestamp_is_utc_in_any_session_time_zone(project: Project) -> None:
 def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project) -> None:
     columns = {"id": "bigint", "customer": "string", "note": "string", "placed_at": "timestamp"}
     lists = {"tags": "array<string>", "sizes": "array<int>", "more": "map<string,string>"}
+    lists |= {"refs": "array<string>", "parts": "array<string>", "scan": "string"}
     columns |= lists
     kinds = {"placed_at": {"name": "io.debezium.time.MicroTimestamp"}}
 
     def row(id_: int, customer: str, note: str) -> dict[str, Any]:
         mark = "__debezium_unavailable_value"
         nested: dict[str, Any] = {"tags": ["a"], "sizes": [1, 2], "more": {"k": "v"}}
-        if note == mark:  # as PostgreSQL's large arrays and hstores come that an update left alone
+        nested |= {"refs": ["00000000-0000-3000-8000-000000000001"], "parts": ["YQ=="], "scan": "61"}
+        if note == mark:  # as PostgreSQL's large arrays and hstores come that an update left alone, and BLOBs in hex
             nested = {"tags": [mark], "sizes": [*mark.encode()], "more": {mark: mark}}
+            nested |= {"refs": ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"], "scan": mark.encode().hex()}
+            nested |= {"parts": ["X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="]}
         return {"id": id_, "customer": customer, "note": note, "placed_at": 1700000000000000, **nested}
 
     def envelope(*parts: Any, **images: Any) -> dict[str, Any]:
@@ -480,7 +506,10 @@ def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project)
     project.write({"models/orders.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
     project.dbt("run")
     kept = "select id, customer, note, placed_at from {schema}.orders order by id"
-    assert project.rows(f"select {', '.join(lists)} from {{schema}}.orders") == [(["a"], [1, 2], {"k": "v"})] * 2
+    assert (
+        project.rows(f"select {', '.join(lists)} from {{schema}}.orders")
+        == [(["a"], [1, 2], {"k": "v"}, ["00000000-0000-3000-8000-000000000001"], ["YQ=="], "61")] * 2
+    )
     assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "new", SEEN)]
     assert project.columns("orders") == list(columns.items())
     project.sql("drop table {schema}.raw")

@@ -84,12 +84,17 @@ def test_the_macro_and_the_python_side_agree_for_names_and_relations_wherever_th
         expected = [(hashlib.md5(WIDE_TEXT.encode()).hexdigest(),)]
         assert [tuple(row) for row in frame.selectExpr(hash_expression(frame.schema.fields)).collect()] == expected
         assert project.rows("select * from {schema}.wide_digests") == expected
+    columns = project.columns("digests")
+    project.dbt("run", "--empty")
+    assert project.rows("select count(*) from {schema}.digests") == [(0,)] and project.columns("digests") == columns
 
 
 def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project: Project) -> None:
     project.write(
         {
             "models/source_rows.sql": "{{ config(materialized='table') }} select array(map('a', 1)) as deep",
+            "models/inner.sql": "{{ config(materialized='ephemeral') }} select 1 as id",
+            "models/of_inner.sql": "select {{ dbt_cdc.hash(ref('inner')) }} as d from {{ ref('inner') }}",
             "models/wrong.sql": "select {{ dbt_cdc.hash(['a'], 'md55') }} as d",
             "models/deep.sql": "select {{ dbt_cdc.hash(ref('source_rows')) }} as d from {{ ref('source_rows') }}",
         }
@@ -97,4 +102,6 @@ def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project:
     said = project.error("run")
     assert "unknown algorithm 'md55', did you mean 'md5'?" in said
     project.remove("models/wrong.sql")
-    assert "column 'deep' is a array<map<string,int>>" in project.error("run")
+    said = project.error("run")
+    assert "column 'deep' is a array<map<string,int>>" in said
+    assert "__dbt__cte__inner has no columns that can be asked for (an ephemeral model, or not built yet)" in said

@@ -95,10 +95,16 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
         assert part in str(wrong.value)
     with pytest.raises(ValueError, match="incoming has a column 'operation', which hash_diff adds itself"):
         dbt_cdc.hash_diff(good, spark.sql("select 1 as id, 'SELL' as operation"), keys=["id"])
+    with pytest.raises(ValueError, match="effective_date must be a date like 2019-06-18, got '20200102'"):
+        dbt_cdc.hash_diff(good, good, keys=["id"], effective_date="20200102")
+    # a column of NULLs alone is of any type
+    nothing = dbt_cdc.hash_diff(good.selectExpr("id", "'a' as v"), good.selectExpr("id", "null as v"), keys=["id"])
+    assert nothing.columns == ["keyhash", "nonkeyhash", "id", "v", "operation", "eff_start_date"]
+    assert [tuple(row) for row in nothing.select("id", "v", "operation").collect()] == [(1, None, "U")]
     # an `operation` of somebody else's says nothing about a key being gone
     theirs = spark.sql("select 1 as id, 'a' as v, 'D' as operation")
     ((operation, date),) = (
-        dbt_cdc.hash_diff(theirs, good.selectExpr("id", "'b' as v"), keys=["id"], effective_date="20200102")
+        dbt_cdc.hash_diff(theirs, good.selectExpr("id", "'b' as v"), keys=["id"], effective_date="2020-01-02")
         .select("operation", "eff_start_date")
         .collect()
     )

@@ -84,6 +84,7 @@ def state(project: Project) -> list[tuple[Any, ...]]:
     )
 
 
+@pytest.mark.one_format("iceberg")
 def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yaml_says(project: Project) -> None:
     prepare(project)
     land(
@@ -93,6 +94,10 @@ def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yam
         "DE,12,Cy,,,2020-01-01 01:00:00",
         *(case.split(" // ")[0] for case in CASES),
     )
+    project.sql(f"create table {{schema}}.people__sensitive using {project.file_format} as select 1 as theirs")
+    assert "people__sensitive` is a table that hash_diff did not make" in error(project, "2020-01-01")
+    assert project.tables() == {"people__sensitive"}
+    project.sql("drop table {schema}.people__sensitive")
     assert run(project, "2020-01-01") == {"I": 15, "U": 0, "D": 0, "X": 0, "N": 0}
     main = ["keyhash", "nonkeyhash", "country", "nr", "full name", "salary", "loaded_at", "score", "born", "operation",
             "eff_start_date"]  # fmt: skip
@@ -285,6 +290,7 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
     assert project.tables() == set()
 
 
+@pytest.mark.one_format("iceberg")
 def test_rows_that_do_not_cast_go_to_the_rejects_when_asked_and_a_known_key_keeps_its_row(project: Project) -> None:
     prepare(project, YAML.replace("effective_date:", "on_cast_error: rejects, effective_date:"))
     land(project, "FR,1,Ann,1,s,2020-01-01 01:00:00", "FR,2,Bo,2,s,2020-01-01 01:00:00")
@@ -454,7 +460,7 @@ models:
     config:
       unique_key: id
       on_schema_change: ignore
-      meta: {dbt_cdc: {ignore_columns: [seen], sensitive_columns: [phone], hash_algorithm: sha2_256,
+      meta: {dbt_cdc: {unique_key: [not, this, one], ignore_columns: [seen], sensitive_columns: [phone], hash_algorithm: sha2_256,
                        effective_date: "{{ var('day') }}", allow_older_effective_date: true}}
   - name: strict
     config:

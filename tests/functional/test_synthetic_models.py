@@ -106,7 +106,7 @@ def java_text(number: float) -> str:
 
 
 def test_the_command_writes_headers_other_formats_and_later_loads(
-    spark: SparkSession, tmp_path: Path, table_format: str, project: Project
+    spark: SparkSession, tmp_path: Path, table_format: str, project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, later = tmp_path / "day1", tmp_path / "day3"
     assert main([*COMMAND, str(first), str(later), "--header", "--load", "2", "--seed", "5"]) == 0
@@ -117,6 +117,9 @@ def test_the_command_writes_headers_other_formats_and_later_loads(
     tables = [f"{project.schema}.{name}" for name in ("day1", "day2")]
     for _ in range(2):
         assert main([*COMMAND, *tables, "--format", table_format]) == 0
+    same = f"spark_catalog.{project.schema}.Day1"
+    assert main([*COMMAND, tables[0], same, "--format", table_format]) == 2
+    assert f"must differ, neither in the other, got {tables[0]} and {same}" in capsys.readouterr().err
     assert project.rows(DIFFERENCE.format(before=tables[0], after=tables[1])) == [(9, 4, 2, 14)]
     described = dict(row[:2] for row in project.rows("describe table extended {schema}.day2"))
     assert described["Provider"] == table_format

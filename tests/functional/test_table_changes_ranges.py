@@ -125,6 +125,9 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
     config = "{{ config(materialized='table'%s) }} " % (", file_format='parquet'" if changes.format == "hudi" else "")
     changes.project.write({"models/twice_id.sql": config + twice})
     changes.project.write({"models/twice_count.sql": config + twice.replace("after.id", "count(*) as n")})
+    inner = "{{ config(materialized='ephemeral') }} select 1 as id"
+    of_inner = "select op from {{ dbt_cdc.table_changes(ref('inner')) }}"
+    changes.project.write({"models/inner.sql": inner, "models/of_inner.sql": config + of_inner})
     keeps_key = changes.format == "hudi"
     if not keeps_key:
         changes.ask(no_key="'{schema}.x', format='net'", no_key_latest="'{schema}.x', format='latest_state'")
@@ -134,6 +137,11 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
                 changes.write(name, "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
                 changes.write(name, "alter table {t} rename column v to w", "update {t} set w = 'd' where id = 1")
                 changes.ask(**{f"{name}_all": f"'{{schema}}.{name}', unique_key='id'"})
+            # `create or replace` begins a history of its own: what was there before is no longer told
+            changes.write("anew", "create table {t} using iceberg as select 1 as id")
+            ((between,),) = changes.project.rows("select cast(current_timestamp() as string)")
+            changes.write("anew", "create or replace table {t} using iceberg as select 1 as id")
+            changes.ask(anew_between=f"'{{schema}}.anew', unique_key='id', begin='{between}'")
         retype(changes, "retyped", "string", "int", "'x'", "7")
         retype(changes, "narrowed", "double", "int", "3.7", "4")
         retype(changes, "recast", "boolean", "date", "true", "date'2024-01-02'")
@@ -172,6 +180,7 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
     assert keeps_key or "format 'net' needs the key, got no unique_key" in told["no_key"]
     assert keeps_key or "format 'latest_state' needs the key, got no unique_key" in told["no_key_latest"]
     assert f"{changes.project.schema}.nowhere: it does not exist" in told["missing"]
+    assert "changes of __dbt__cte__inner: it is an ephemeral model (or the input of a unit test), expected" in messages
     version = changes.versions("twice")[-1]
     for name in ("twice_net", "twice_id", "twice_count"):
         assert (
@@ -203,6 +212,7 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
     old = None if changes.format == "iceberg" else 5
     assert changes.answer("retyped_old", "retyped") == [("i", None, (1, old))]
     if changes.format == "iceberg":
+        assert f"range ({between}, latest] begins before the change feed" in told["anew_between"]
         inserted = changes.versions("renamed")[0]
         assert f"version {inserted} has a column v and no w of the same type, which counts as its new name" in messages
         assert changes.answer("renamed_copied_all", "renamed_copied") == [
@@ -211,7 +221,7 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(changes: Ch
             ("u", (1, "a"), (1, "c")),
             ("u", (1, "c"), (1, "d")),
         ]
-        tables |= {"renamed", "renamed_copied", "renamed_copied_all"}
+        tables |= {"anew", "renamed", "renamed_copied", "renamed_copied_all"}
     tables |= {"retyped", "recast", "narrowed", "retyped_new", "retyped_old"}
     assert changes.project.tables() == tables
 

@@ -10,7 +10,7 @@ from pyspark.sql import Row
 from tests.support.project import Project
 
 FEED_ON = {
-    "delta": "delta.enableChangeDataFeed = 'true'",
+    "delta": "delta.enableChangeDataFeed = 'True'",  # as dbt writes a YAML `true`
     "iceberg": "'write.format.default' = 'parquet'",
     "hudi": "'hoodie.table.cdc.enabled' = 'true'",
 }

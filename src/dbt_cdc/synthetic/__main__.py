@@ -34,20 +34,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults = incremental_faults(Series(*series.values()), options.load, bounds, columns)
         if options.header and options.format != "csv":
             faults = [*faults, f"--header is for csv, got --format {options.format}"]
-        raise_faults("the command", [*faults, *_output_faults(options.initial_output, options.incremental_output)])
+        raise_faults("the command", [*faults, *_folder_faults(options.initial_output, options.incremental_output)])
+        _write_both(options, series, shape)
     except synthetic.SyntheticError as error:
         print(error, file=sys.stderr)
         return 2
-    _write_both(options, series, shape)
     return 0
 
 
-def _output_faults(*outputs: str) -> list[str]:
-    """Outputs of which one would overwrite the other: the same folder or table, or a folder in the other."""
+def _folder_faults(*outputs: str) -> list[str]:
+    """Outputs of which one would overwrite the other: the same folder or name, or a folder in the other."""
     first, later = (Path(output.removeprefix("file:")).resolve() for output in outputs)
-    if not (first.is_relative_to(later) or later.is_relative_to(first)):
-        return []
-    return [f"initial_output and incremental_output must differ, neither in the other, got {' and '.join(outputs)}"]
+    return [_same(outputs)] if first.is_relative_to(later) or later.is_relative_to(first) else []
+
+
+def _table_faults(spark: SparkSession, *outputs: str) -> list[str]:
+    """Two names of one table, which may lack their catalog and schema."""
+    place = [spark.catalog.currentCatalog(), spark.catalog.currentDatabase()]
+    first, later = ([*place[: 2 - output.count(".")], *output.split(".")] for output in outputs)
+    same = [part.lower() for part in first] == [part.lower() for part in later]
+    return [_same(outputs)] if same else []
+
+
+def _same(outputs: tuple[str, ...]) -> str:
+    return f"initial_output and incremental_output must differ, neither in the other, got {' and '.join(outputs)}"
 
 
 def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict[str, Any]) -> None:
@@ -56,6 +66,8 @@ def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict
     ours = SparkSession.getActiveSession() is None
     spark = SparkSession.builder.appName("dbt_cdc.synthetic").getOrCreate()
     try:
+        outputs = (options.initial_output, options.incremental_output)
+        raise_faults("the command", _table_faults(spark, *outputs) if _is_table(outputs[0], options.format) else [])
         first = synthetic.initial(spark, no_init_recs=options.no_init_recs, **shape)
         _write(spark, first, options.initial_output, options)
         print(f"{options.initial_output}: {options.no_init_recs} rows")
@@ -73,7 +85,7 @@ def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict
 
 def _write(spark: SparkSession, frame: DataFrame, output: str, options: argparse.Namespace) -> None:
     """A folder; for `iceberg`, and for `delta` where the output has no slash, a table. What is there is replaced."""
-    if options.format == "iceberg" or (options.format == "delta" and "/" not in output):
+    if _is_table(output, options.format):
         frame.writeTo(output).using(options.format).createOrReplace()
         return
     writer = frame.write.mode("overwrite").format(options.format)
@@ -82,6 +94,10 @@ def _write(spark: SparkSession, frame: DataFrame, output: str, options: argparse
     if options.format == "delta":
         writer = writer.option("overwriteSchema", "true")
     writer.save(output)
+
+
+def _is_table(output: str, format_: str) -> bool:
+    return format_ == "iceberg" or (format_ == "delta" and "/" not in output)
 
 
 def _parser() -> argparse.ArgumentParser:

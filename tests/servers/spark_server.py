@@ -74,19 +74,16 @@ def _command(table_format: str, folder: Path, server: Server) -> list[str]:
     with patch.dict(os.environ, DBT_CDC_WAREHOUSE=str(folder / "warehouse")):
         settings = dict(profile_target(table_format)["server_side_parameters"])
     jars = _jars(settings.pop("spark.jars.packages"))
-    settings |= (
-        SMALL_PLANS
-        | _SHARED.get(table_format, {})
-        | {
-            "spark.driver.extraClassPath": os.pathsep.join(jars),
-            "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore_db;create=true",
-            # it lives for minutes: starting quickly gains more than compiling well
-            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
-            "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
-            "spark.connect.grpc.binding.port": str(server.connect_port),
-            "spark.driver.host": "localhost",
-        }
-    )
+    settings |= SMALL_PLANS
+    settings |= _SHARED.get(table_format, {}) | {
+        "spark.driver.extraClassPath": os.pathsep.join(jars),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore_db;create=true",
+        # it lives for minutes: starting quickly gains more than compiling well
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": str(server.connect_port),
+        "spark.driver.host": "localhost",
+    }
     confs = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
     thrift = {
         "hive.server2.thrift.port": server.thrift_port,

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.changes import FEED_ON, LOG_HOOKS, Changes
 from tests.support.project import Project
-from tests.support.spark import HUDI, profile_target, start_session, target_settings
+from tests.support.spark import UNASKED, profile_target, start_session, target_settings
 
 MODES = ("key_op", "data_before", "data_before_after")
 
@@ -175,7 +175,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         settings = target_settings(given.table_format, folder / "warehouse")
-        settings.update(HUDI if given.table_format == "hudi" else {})
+        settings.update(UNASKED["hudi"] if given.table_format == "hudi" else {})
         spark = start_session(settings)
         spark.sql("create schema if not exists bench")
         output = {**profile_target(given.table_format), "server_side_parameters": settings}

@@ -28,6 +28,8 @@ SHORT_LIVED = (
     "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=3 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn700m"
     " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
+#: Hadoop calls `chmod` and `readlink` for each small file of a commit; on Linux a JVM can start them with one `exec`.
+QUICK_CALLS = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
 #: The metastore is made anew by every demo: Derby need not wait for the disk.
 NO_SYNC = "-Dderby.system.durability=test"
 #: Plans of small tables cost more than their rows: they are neither compiled nor adapted while they run, and have one
@@ -102,7 +104,9 @@ def submit_arguments(target: str, *more: str) -> str:
     """For a JVM that does little and ends; set-up keeps its classes ready in the environment."""
     classes = f"-XX:SharedArchiveFile={Path(sys.prefix) / target}.jsa"
     plans = [f"--conf {name}={value}" for name, value in SMALL_PLANS.items()]
-    return " ".join([*plans, f"--driver-java-options '{' '.join([SHORT_LIVED, classes, *more])}'", "pyspark-shell"])
+    return " ".join(
+        [*plans, f"--driver-java-options '{' '.join([SHORT_LIVED, QUICK_CALLS, classes, *more])}'", "pyspark-shell"]
+    )
 
 
 def parse_macros_once() -> None:

@@ -21,6 +21,8 @@ def spark_statements(sql: str, schema: str, file_format: str) -> Iterator[str]:
             table.set("catalog", None)
         if isinstance(statement, exp.Create):
             statement.set("properties", exp.Properties(expressions=[using(file_format)]))
+        if isinstance(statement, exp.Insert):  # a string is no timestamp to Iceberg
+            statement = statement.transform(timestamp_of_text)
         defaults = [d for d in statement.find_all(exp.ColumnDef) if isinstance(statement, exp.Alter)]
         values = {column.name: drop_default(column) for column in defaults}
         yield statement.sql(dialect="spark")
@@ -32,6 +34,13 @@ def spark_statements(sql: str, schema: str, file_format: str) -> Iterator[str]:
 
 def using(file_format: str) -> exp.FileFormatProperty:
     return exp.FileFormatProperty(this=exp.Var(this=file_format))
+
+
+def timestamp_of_text(node: exp.Expression) -> exp.Expression:
+    """A literal that reads as a moment, as one."""
+    if isinstance(node, exp.Literal) and node.is_string and re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", node.this):
+        return exp.cast(node.copy(), "timestamp")
+    return node
 
 
 def drop_default(column: exp.ColumnDef) -> exp.Expression | None:
@@ -54,6 +63,15 @@ class SparkProject(TestProjInfo):
 
     __test__ = False
     file_format = "delta"
+
+    def drop_test_schema(self) -> None:
+        """What is in it goes first: not every catalog knows `cascade`."""
+        with self.adapter.connection_named("__drop"):
+            for kind in ("view", "table"):
+                found = self.adapter.execute(f"show {kind}s in {self.test_schema}", fetch=True)[1]
+                for row in found.rows:
+                    self.adapter.execute(f"drop {kind} if exists {self.test_schema}.{row[1]}")
+            self.adapter.execute(f"drop schema if exists {self.test_schema}")
 
     def run_sql(self, sql: str, fetch: str | None = None) -> Any:
         result = None

@@ -1,7 +1,11 @@
-"""The same 20 tests without operational metadata; a file of its own, so that two workers share the work."""
+"""The same 20 tests without operational metadata, on the other format."""
 
 from __future__ import annotations
 
+import pytest
+
 from tests.dbt_adapter.test_snapshots import *  # noqa: F403
+from tests.dbt_adapter.test_snapshots import OLDER
 
 MODE = "metadata_off"
+pytestmark = [OLDER, pytest.mark.one_format("iceberg")]

@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 import pyspark
 
-from integration_tests.demo import SMALL_PLANS
+from integration_tests.demo import QUICK_CALLS, SMALL_PLANS
 from tests.support.ports import free_port
 from tests.support.spark import profile_target
 
@@ -79,7 +79,9 @@ def _command(table_format: str, folder: Path, server: Server) -> list[str]:
         "spark.driver.extraClassPath": os.pathsep.join(jars),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder}/metastore_db;create=true",
         # it lives for minutes: starting quickly gains more than compiling well
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+        "spark.driver.extraJavaOptions": (
+            f"-XX:TieredStopAtLevel=1 {QUICK_CALLS} -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+        ),
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(server.connect_port),
         "spark.driver.host": "localhost",

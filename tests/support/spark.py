@@ -12,19 +12,23 @@ import yaml
 from jinja2 import Environment
 from pyspark.sql import SparkSession
 
-from integration_tests.demo import SMALL_PLANS
+from integration_tests.demo import QUICK_CALLS, SMALL_PLANS
 
 ROOT = Path(__file__).resolve().parents[2]
 
-#: Hudi looks for Hive's metastore when it writes: it has one in memory. The rest is what it does beside a write and no
-#: test asks for: half of the time of a small one.
-HUDI = {
-    "spark.sql.catalogImplementation": "hive",
-    "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:tests;create=true",
-    "hoodie.datasource.meta.sync.enable": "false",
-    "hoodie.datasource.hive_sync.enable": "false",
-    "hoodie.embed.timeline.server": "false",
-    "hoodie.metadata.index.column.stats.enable": "false",
+#: What a format does beside a small write, and no test asks for.
+UNASKED = {
+    # a checksum of the whole table's state, beside each commit
+    "delta": {"spark.databricks.delta.writeChecksumFile.enabled": "false"},
+    # Hudi looks for Hive's metastore when it writes: it has one in memory
+    "hudi": {
+        "spark.sql.catalogImplementation": "hive",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:tests;create=true",
+        "hoodie.datasource.meta.sync.enable": "false",
+        "hoodie.datasource.hive_sync.enable": "false",
+        "hoodie.embed.timeline.server": "false",
+        "hoodie.metadata.index.column.stats.enable": "false",
+    },
 }
 
 
@@ -64,13 +68,14 @@ def test_settings(
     compiler = "-XX:TieredStopAtLevel=1" if short_lived else LONG_LIVED
     return {
         **target_settings(table_format, warehouse, catalog),
-        **(HUDI if table_format == "hudi" else SMALL_PLANS),
+        **(SMALL_PLANS if table_format != "hudi" else {}),
+        **UNASKED.get(table_format, {}),
         "spark.driver.memory": "4g",
         # plans are drawn for a UI that nobody looks at
         "spark.sql.ui.explainMode": "simple",
         "spark.driver.extraJavaOptions": (
-            f"{compiler} -XX:+UseSerialGC -Xmn1g -XX:ReservedCodeCacheSize=400m -Dderby.stream.error.file=/dev/null"
-            f" -XX:SharedArchiveFile={classes(table_format)}"
+            f"{compiler} {QUICK_CALLS} -XX:+UseSerialGC -Xmn1g -XX:ReservedCodeCacheSize=400m"
+            f" -Dderby.stream.error.file=/dev/null -XX:SharedArchiveFile={classes(table_format)}"
         ),
     }
 

@@ -10,7 +10,7 @@
     {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(plan, 'purged', plan.batch) -%}
-    {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.ledger, query, properties=properties)) -%}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.ledger, query, properties=properties)) -%}
 {%- endmacro -%}
 
 
@@ -28,7 +28,7 @@ from versions
     {%- endset -%}
     {%- do plan.update(replace=true) -%}
     {%- set sql = dbt_cdc._apply_create(plan, plan.target, query, properties={'dbt_cdc.generation': generation}) -%}
-    {%- do dbt_cdc._apply_run(sql) -%}
+    {%- do dbt_cdc._apply_execute(sql) -%}
     {%- do persist_constraints(plan.target, model) -%}
     {%- do return({'sql': sql, 'rows': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
 {%- endmacro -%}

@@ -21,10 +21,10 @@
     {%- set images = [plan.images] if plan.versions else [] -%}
     {%- set touched = [plan.touched] if plan.collected is not none else [] -%}
     {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + images + touched -%}
-        {%- do dbt_cdc._apply_run(drop(relation)) -%}
+        {%- do dbt_cdc._apply_execute(drop(relation)) -%}
     {%- endfor -%}
     {%- for name in leftovers -%}
-        {%- do dbt_cdc._apply_run(drop(plan.target.incorporate(path={'identifier': name}))) -%}
+        {%- do dbt_cdc._apply_execute(drop(plan.target.incorporate(path={'identifier': name}))) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
@@ -55,7 +55,7 @@
         {%- if added -%}
             {%- do dbt_cdc._allow_names(relation, plan.format, types.keys(), types.values()) -%}
             {%- do dbt_cdc._allow_types(relation, plan.format, types.values()) -%}
-            {%- do dbt_cdc._apply_run('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
+            {%- do dbt_cdc._apply_execute('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -24,7 +24,7 @@
     {%- do dbt_cdc._apply_image_order(plan, named) -%}
     {%- do dbt_cdc._apply_compare(plan) -%}
     {%- if plan.faults -%}{%- do return(none) -%}{%- endif -%}
-    {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.images, dbt_cdc._apply_images_query(plan, named), temporary=true)) -%}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.images, dbt_cdc._apply_images_query(plan, named), temporary=true)) -%}
     {%- do plan.update(given='select * from ' ~ plan.images) -%}
     {%- set images = plan.rows -%}
     {%- do dbt_cdc._apply_examine(plan) -%}

@@ -9,7 +9,6 @@
                       ~ ' model first') -%}
     {%- endif -%}
     {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
-    {%- set identity = dbt_cdc._quoted_list(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash']) -%}
     {%- set forgotten = dbt_cdc._apply_forgotten_scd1 if kept['dbt_cdc.stored_as_scd_type'] == '1' else dbt_cdc._apply_forgotten_scd2 -%}
     {%- set query -%}
 merge into {{ ledger }} as recorded
@@ -19,7 +18,7 @@ using (
 on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
 when matched then delete
     {%- endset -%}
-    {%- do dbt_cdc._apply_run(query) -%}
+    {%- do dbt_cdc._apply_execute(query) -%}
     {%- do return(none) -%}
 {%- endmacro -%}
 

@@ -67,7 +67,7 @@
            and not dbt_cdc._apply_purge(plan.ledger, state.ledger, plan.options.tombstone_retention) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
-        {%- do dbt_cdc._apply_run(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
         {%- do dbt_cdc._apply_collect(plan) -%}
         {%- do dbt_cdc._apply_compare(plan) -%}
     {%- endif -%}
@@ -89,7 +89,7 @@
 insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') }})
 {{ dbt_cdc._apply_record_query(plan, anti_join=plan.fresh < plan.events) }}
     {%- endset -%}
-    {%- do dbt_cdc._apply_run(record) -%}
+    {%- do dbt_cdc._apply_execute(record) -%}
     {%- do dbt_cdc._apply_withdraw_overtaken(plan) -%}
     {%- set written = dbt_cdc._apply_show(plan, [plan.batch], plan.fresh_truncates > 0) -%}
     {%- do return(dbt_cdc._apply_report(plan, written.counts, '-- the events, recorded\n' ~ record ~ ';\n\n' ~ written.sql)) -%}
@@ -102,7 +102,7 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
     {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_batches(plan.ledger, plan.batch).begun == plan.begun -%}
         {%- do return(none) -%}
     {%- endif -%}
-    {%- do dbt_cdc._apply_run('delete from ' ~ plan.ledger ~ ' where _dbt_cdc_batch = ' ~ dbt_cdc._literal(plan.batch)) -%}
+    {%- do dbt_cdc._apply_execute('delete from ' ~ plan.ledger ~ ' where _dbt_cdc_batch = ' ~ dbt_cdc._literal(plan.batch)) -%}
     {%- do dbt_cdc._apply_mark(plan, 'begun', [plan.batch]) -%}
     {%- do dbt_cdc._apply_look_anew(plan) -%}
     {%- do dbt_cdc._apply_write(plan, [plan.batch]) -%}

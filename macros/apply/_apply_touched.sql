@@ -3,7 +3,7 @@
 {%- macro _apply_collect(plan) -%}
     {%- if plan.known -%}
         {%- set query = dbt_cdc._apply_touched_query(plan) -%}
-        {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.touched, query, temporary=true)) -%}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.touched, query, temporary=true)) -%}
         {%- do plan.update(collected=true) -%}
     {%- endif -%}
 {%- endmacro -%}

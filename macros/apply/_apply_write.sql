@@ -40,23 +40,23 @@
 {%- macro _apply_write(plan, batches) -%}
     {%- set query = dbt_cdc._apply_changes_query(plan, batches) -%}
     {%- if plan.written -%}
-        {%- do dbt_cdc._apply_run(dbt_cdc._for_format('drop_temporary', plan.format)(plan.changes)) -%}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.changes)) -%}
     {%- endif -%}
     {%- do plan.update(written=true) -%}
-    {%- do dbt_cdc._apply_run(dbt_cdc._apply_create(plan, plan.changes, query, temporary=true)) -%}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.changes, query, temporary=true)) -%}
     {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",
                         "count_if(_dbt_cdc_operation = 'delete')"] + dbt_cdc._apply_bound_measures(plan) -%}
     {%- set row = run_query('select ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
     {%- set counts = {'inserted': row[0], 'updated': row[1], 'deleted': row[2]} -%}
     {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row, 3)) -%}
     {%- if row[0] + row[1] + row[2] > 0 -%}
-        {%- do dbt_cdc._apply_run(merge) -%}
+        {%- do dbt_cdc._apply_execute(merge) -%}
     {%- endif -%}
     {%- do return({'counts': counts, 'sql': '-- what has to change\n' ~ query ~ ';\n\n' ~ merge ~ ';\n\n'}) -%}
 {%- endmacro -%}
 
 
-{%- macro _apply_run(sql) -%}
+{%- macro _apply_execute(sql) -%}
     {%- call statement('apply_changes', auto_begin=false) -%}{{ sql }}{%- endcall -%}
 {%- endmacro -%}
 
@@ -65,7 +65,7 @@
     {%- set rows = [] -%}
     {%- for batch in batches -%}{%- do rows.append(dbt_cdc._apply_marker(plan, kind, batch)) -%}{%- endfor -%}
     {%- if rows -%}
-        {%- do dbt_cdc._apply_run('insert into ' ~ plan.ledger ~ ' ('
+        {%- do dbt_cdc._apply_execute('insert into ' ~ plan.ledger ~ ' ('
                                   ~ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') ~ ')\n'
                                   ~ rows | join('\nunion all\n')) -%}
     {%- endif -%}

@@ -121,7 +121,6 @@
         {%- do return([names.get('dbt_scd_id') or 'dbt_scd_id']) -%}
     {%- endif -%}
     {%- if node.config.get('materialized') == 'hash_diff' -%}{%- do return(['keyhash']) -%}{%- endif -%}
-    {%- set meta = dbt_cdc._meta(node) -%}
     {%- if key and node.config.get('materialized') == 'apply_changes' -%}
         {%- set options = dbt_cdc._given_options(dbt_cdc._apply_options(), node) -%}
         {%- do return(key + (dbt_cdc._apply_intervals(options) | map(attribute='start') | list)) -%}

@@ -100,12 +100,12 @@
         as numbers or base64, of the UUID that is made of it) and in maps. None for a type that can't hold it. -#}
     {%- set raw, type = 'image.' ~ dbt_cdc._quote(name), feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
     {%- set read = {'string': raw, 'binary': 'cast(' ~ raw ~ ' as string)', 'array': 'to_json(' ~ raw ~ ')', 'map': 'to_json(' ~ raw ~ ')'} -%}
-    {%- if dbt_cdc._type_family(type) not in read -%}{%- do return('') -%}{%- endif -%}
+    {%- if dbt_cdc._base_type(type) not in read -%}{%- do return('') -%}{%- endif -%}
     {%- set mark = '__debezium_unavailable_value' -%}
     {%- set bytes = '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]' -%}
     {%- set base64, hex = 'X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==', '5f5f646562657a69756d5f756e617661696c61626c655f76616c7565' -%}
     {%- set uuid = 'b68a35a7-17ad-35b3-af2a-ae46edb4545a' -%}
     {%- set spellings = [mark, base64, hex, bytes, '["' ~ mark ~ '"]', '["' ~ base64 ~ '"]', '["' ~ uuid ~ '"]',
                          '{"' ~ mark ~ '":"' ~ mark ~ '"}'] -%}
-    {%- do return('coalesce(' ~ read[dbt_cdc._type_family(type)] ~ ' in (' ~ dbt_cdc._literal_list(spellings) ~ '), false)') -%}
+    {%- do return('coalesce(' ~ read[dbt_cdc._base_type(type)] ~ ' in (' ~ dbt_cdc._literal_list(spellings) ~ '), false)') -%}
 {%- endmacro -%}

@@ -25,7 +25,7 @@
 
 {%- macro _debezium_value(feed, name, type) -%}
     {%- set raw = dbt_cdc._debezium_raw(feed, name) -%}
-    {%- set family = dbt_cdc._type_family(type) -%}
+    {%- set family = dbt_cdc._base_type(type) -%}
     {%- if feed.form == 'json' and family in ['array', 'map', 'struct'] -%}
         {%- do return('from_json(' ~ raw ~ ', ' ~ dbt_cdc._literal(type) ~ ')') -%}
     {%- endif -%}

@@ -10,7 +10,7 @@
 {%- endmacro -%}
 
 
-{%- macro _type_family(type) -%}
+{%- macro _base_type(type) -%}
     {#- What a type has in common with others as far as encodings go. -#}
     {%- set word = (type | lower | trim).split('(')[0].split('<')[0] | trim -%}
     {%- do return({'numeric': 'decimal', 'dec': 'decimal', 'timestamp_ntz': 'timestamp', 'timestamp_ltz': 'timestamp'}.get(word, word)) -%}
@@ -26,7 +26,7 @@
     {%- endif -%}
     {%- set faults, families = [], dbt_cdc._debezium_encodings() -%}
     {%- for name, encoding in encodings.items() -%}
-        {%- set known = families.get(dbt_cdc._type_family(columns[name] | string), {}) if name in columns else {} -%}
+        {%- set known = families.get(dbt_cdc._base_type(columns[name] | string), {}) if name in columns else {} -%}
         {%- if name not in columns -%}
             {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column in encodings', name, columns.keys() | list)) -%}
         {%- elif not known -%}

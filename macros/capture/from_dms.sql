@@ -84,7 +84,7 @@
             {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in ' ~ argument, name, has.keys() | list)) -%}
         {%- endfor -%}
         {%- set type = has.get(sequence or timestamp, 'string') -%}
-        {%- if dbt_cdc._type_family(type) in ['float', 'double'] or dbt_cdc._family_of_type(type) in ['boolean', 'binary', 'other'] -%}
+        {%- if dbt_cdc._base_type(type) in ['float', 'double'] or dbt_cdc._family_of_type(type) in ['boolean', 'binary', 'other'] -%}
             {%- do faults.append("from_dms: column '" ~ (sequence or timestamp) ~ "' of type " ~ type ~ " can't order changes, expected"
                 ~ " text, a timestamp, a date, an integer or a decimal") -%}
         {%- endif -%}

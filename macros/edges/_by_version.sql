@@ -20,9 +20,11 @@
         'column': table.key | tojson, 'watermark': new.version if new else old, 'time': new.micros if new else none,
         'sql': dbt_cdc._rows_since(table, old, new),
     }) -%}
+    {%- set kept_deletes = '; what was deleted there before stays in ' ~ dbt_cdc._edge_name(this) ~ ', but with --full-refresh'
+                           if old is none and not dbt_cdc._read_edges().anew else '' -%}
     {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads ' ~ edge.source
                ~ (' whole, as of version ' if old is none else ', changes of versions after ' ~ old ~ ' up to ')
-               ~ (edge.watermark or 'none'), info=true) -%}
+               ~ (edge.watermark or 'none') ~ kept_deletes, info=true) -%}
     {%- do return(edge) -%}
 {%- endmacro -%}
 
@@ -53,7 +55,7 @@
         {%- endif -%}
         {%- do return([]) -%}
     {%- endfor -%}
-    {%- do return([read ~ "is no longer in its history (expired, or the table was dropped and made anew)" ~ remedy]) -%}
+    {%- do return([read ~ "is no longer in its history (expired, or the table was made anew: dropped, or replaced, as dbt's `table` does on Iceberg)" ~ remedy]) -%}
 {%- endmacro -%}
 
 

@@ -116,6 +116,10 @@ group by source, destination
 
 {%- macro _append_edges(edges) -%}
     {%- if not edges -%}{%- do return(none) -%}{%- endif -%}
+    {%- if dbt_cdc._load_relation(dbt_cdc._metadata_relation()) is none -%}
+        {#- on-run-start saw no reader in the code of a Python model that calls ref_changes by way of another module -#}
+        {%- do dbt_cdc._create_metadata_beside_others(dbt_cdc._metadata_relation(), model.config.file_format) -%}
+    {%- endif -%}
     {%- set rows = [] -%}
     {%- for edge in edges -%}
         {%- do rows.append('(' ~ ([

@@ -43,7 +43,7 @@
 
 
 {%- macro _for_format(statement, format) -%}
-    {#- The macro that writes `statement` for a format: `delta__current_version` for ('current_version', 'delta').
+    {#- The macro that writes `statement` for a format: `delta__timeline` for ('timeline', 'delta').
         A format's own spelling lives in macros/formats/<statement>.sql, one macro for each format. -#}
     {%- set name = format ~ '__' ~ statement -%}
     {%- if name not in context['dbt_cdc'] -%}

@@ -12,7 +12,7 @@
     {#- a Delta table that has no timestamp_ntz yet must be told that its readers will have to know the type -#}
     {%- do return(
         ["alter table " ~ relation ~ " set tblproperties (" ~ dbt_cdc._property_list(dbt_cdc._formats().delta.timestamp_ntz) ~ ")"]
-        if type == 'timestamp_ntz' else []) -%}
+        if 'timestamp_ntz' in type else []) -%}
 {%- endmacro -%}
 
 
@@ -35,7 +35,7 @@
 
 {%- macro hudi__type_faults(relation, type) -%}
     {#- Hudi would add the column to the table, and Hive's metastore then refuse it -#}
-    {%- if type != 'timestamp_ntz' -%}{%- do return([]) -%}{%- endif -%}
+    {%- if 'timestamp_ntz' not in type -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([relation ~ " can't get columns of type timestamp_ntz, which Hive's metastore does not know; set the option"
-                   ~ " 'effective_timestamp_type' to timestamp"]) -%}
+                   ~ " 'effective_timestamp_type' to timestamp, or cast the source's column"]) -%}
 {%- endmacro -%}

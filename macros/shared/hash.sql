@@ -55,9 +55,10 @@
 
 
 {%- macro _hash_value(name, type) -%}
-    {#- A map has no order of its own: it is hashed as the array of its entries, sorted by key. -#}
+    {#- A map has no order of its own: it is hashed as the array of its entries, sorted by key. Any other is no mere
+        column either: of one with a DEFAULT, Spark writes NULL as null. -#}
     {%- set column, type = dbt_cdc._quote(name), type | lower -%}
-    {%- if 'map<' not in type -%}{%- do return(column) -%}{%- endif -%}
+    {%- if 'map<' not in type -%}{%- do return('if(' ~ column ~ ' is null, null, ' ~ column ~ ')') -%}{%- endif -%}
     {%- if not type.startswith('map<') or 'map<' in type[4:] -%}
         {%- do exceptions.raise_compiler_error(
             "dbt_cdc.hash: column '" ~ name ~ "' is a " ~ type ~ ", the macro reads maps at the top level only. "

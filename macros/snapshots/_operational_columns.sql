@@ -54,10 +54,17 @@
 
 
 {%- macro _instant(expression) -%}
-    {#- A point in time as an instant: a timestamp_ntz is read as UTC, where a cast would go by the session's zone. -#}
+    {#- A point in time as an instant: a timestamp_ntz or date is read as UTC, where a cast would go by the session's zone. -#}
     {%- do return(
-        "if(typeof(" ~ expression ~ ") = 'timestamp_ntz', cast(concat(cast(" ~ expression ~ " as string), 'Z') as timestamp), "
-        ~ "cast(" ~ expression ~ " as timestamp))") -%}
+        "if(typeof(" ~ expression ~ ") in ('timestamp_ntz', 'date'), cast(concat(cast(cast(" ~ expression
+        ~ " as timestamp_ntz) as string), 'Z') as timestamp), cast(" ~ expression ~ " as timestamp))") -%}
+{%- endmacro -%}
+
+
+{%- macro _instant_of_text(expression) -%}
+    {#- Text without a zone is read as UTC, too; NULL if it is no point in time. -#}
+    {%- do return("coalesce(try_cast(concat(" ~ expression ~ ", 'Z') as timestamp), try_cast(concat(" ~ expression
+                  ~ ", ' 00:00:00Z') as timestamp), try_cast(" ~ expression ~ " as timestamp))") -%}
 {%- endmacro -%}
 
 

@@ -1,23 +1,24 @@
 {#- From the changes of a run to the records that it writes. -#}
 
 {%- macro _staging_shape(staging, strategy, target_relation) -%}
-    {#- What the merge needs to know about the kept changes: the source's columns in order, the type of dbt_valid_from. -#}
-    {%- set source_columns, types, time = [], {}, namespace(type=none) -%}
+    {#- What the merge needs to know about the kept changes: the source's columns in order, the type of dbt_valid_from.
+        `source_types` by lower-case name. -#}
+    {%- set source_columns, time = [], namespace(type=none) -%}
+    {%- set columns = adapter.get_columns_in_relation(staging) -%}
     {%- set computed = dbt_cdc._written_columns(strategy) | map('lower') | list -%}
-    {%- for column in adapter.get_columns_in_relation(staging) -%}
+    {%- for column in columns -%}
         {%- if column.name == 'dbt_cdc_updated_at' -%}
             {%- set time.type = column.dtype -%}
         {%- elif not column.name.startswith('dbt_cdc_') and column.name not in dbt_cdc._key_names(strategy)
                 and column.name | lower not in computed -%}
             {%- do source_columns.append(column.name) -%}
-            {%- do types.update({column.name: column.dtype}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return({
         'strategy': strategy,
         'target': target_relation,
         'source_columns': source_columns,
-        'source_types': types,
+        'source_types': dbt_cdc._whole_types(staging, columns),
         'time_type': time.type,
     }) -%}
 {%- endmacro -%}
@@ -61,7 +62,7 @@
     {%- set now = dbt_cdc._effective('dbt_cdc_now', 'timestamp_ntz') if has_no_zone else 'dbt_cdc_now' -%}
     {%- set time = namespace(sql='cast(' ~ now ~ ' as ' ~ type ~ ')') -%}
     {%- for moment in known -%}
-        {%- set instant = 'try_cast(' ~ moment ~ ' as timestamp)' if type == 'string' else dbt_cdc._instant(moment) -%}
+        {%- set instant = dbt_cdc._instant_of_text(moment) if type == 'string' else dbt_cdc._instant(moment) -%}
         {%- set time.sql = 'if(coalesce(' ~ instant ~ ' > dbt_cdc_now, false), cast(' ~ moment ~ ' as ' ~ type ~ '), ' ~ time.sql ~ ')' -%}
     {%- endfor -%}
     {%- do return(time.sql) -%}

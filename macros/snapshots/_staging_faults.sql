@@ -47,10 +47,10 @@
         {%- endif %}
     {%- endset -%}
     {%- set live_rows = run_query(live).rows[0][0] | int -%}
-    {%- if deleted <= options.max_delete_fraction * live_rows -%}{%- do return([]) -%}{%- endif -%}
+    {%- if live_rows and deleted / live_rows <= options.max_delete_fraction -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([
         "this run would close " ~ deleted ~ " of " ~ live_rows ~ " live records because the source no longer has them ("
-        ~ ((deleted / live_rows) | round(3)) ~ "), more than 'max_delete_fraction' allows (" ~ options.max_delete_fraction
+        ~ ((deleted / [live_rows, 1] | max) | round(3)) ~ "), more than 'max_delete_fraction' allows (" ~ options.max_delete_fraction
         ~ "); check the source, or raise the option for this run"]) -%}
 {%- endmacro -%}
 

@@ -20,6 +20,9 @@
     {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
+    {%- set faults = dbt_cdc._drift_faults(shape) -%}
+    {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._allow_new_columns(shape) -%}
     {%- do dbt_cdc._look_up_returning(shape, staging) -%}
     {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
@@ -50,7 +53,7 @@
     {%- set names, types, format = [], [], dbt_cdc._format_of(shape.target) -%}
     {%- for name in shape.source_columns if name | lower not in existing -%}
         {%- do names.append(name) -%}
-        {%- do types.append(shape.source_types[name]) -%}
+        {%- do types.append(shape.source_types[name | lower]) -%}
     {%- endfor -%}
     {%- do dbt_cdc._allow_names(shape.target, format, names, types) -%}
     {%- do dbt_cdc._allow_types(shape.target, format, types) -%}

@@ -47,29 +47,39 @@ def _from_pandas(frame: Any, spark: Any) -> Any:
         ) from error
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     table = table.cast(pyarrow.schema([_as_spark_has_it(field, pyarrow) for field in table.schema]))
+    if spark.conf.get("spark.sql.timestampType") != "TIMESTAMP_NTZ":
+        zone = spark.conf.get("spark.sql.session.timeZone")
+        table = pyarrow.table([_in_zone(column, zone) for column in table.columns], names=table.column_names)
     # pyspark 3.5 takes no table; over Connect, an empty one needs its schema said
     takes_it = table.num_rows and not _is_pyspark_3()
     return spark.createDataFrame(table) if takes_it else _by_rows(table, spark)
 
 
 def _by_rows(table: Any, spark: Any) -> Any:
-    """An Arrow table as Python rows and a schema; timestamps without a zone are in the session's."""
-    from pyarrow import compute, timestamp, types
+    """An Arrow table as Python rows and a schema."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    zone = spark.conf.get("spark.sql.session.timeZone")
-    columns = []
-    for column in table.columns:
-        if types.is_timestamp(column.type):
-            column = column.cast(timestamp("us", column.type.tz), safe=False)
-            if column.type.tz is None:
-                column = compute.assume_timezone(column, zone, ambiguous="earliest", nonexistent="earliest")
-        columns.append(column.to_pylist())
+    columns = [column.to_pylist() for column in table.columns]
     return spark.createDataFrame(list(zip(*columns, strict=True)), from_arrow_schema(table.schema))
 
 
+def _in_zone(column: Any, zone: str) -> Any:
+    """Timestamps as instants; one without a zone is in the session's.
+
+    Where clocks are put back it is the earlier of two, where they are put forward the end of the missing hour.
+    """
+    from pyarrow import compute, timestamp, types
+
+    if not types.is_timestamp(column.type):
+        return column
+    column = column.cast(timestamp("us", column.type.tz), safe=False)
+    if column.type.tz is not None:
+        return column
+    return compute.assume_timezone(column, zone, ambiguous="earliest", nonexistent="latest")
+
+
 def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
-    """Spark has no unsigned integers: the next wider type with a sign holds their values.
+    """Spark has no unsigned integers and half floats: the next wider type holds their values.
 
     Nor do tables have columns without a type, such as pandas 2 makes of a text column without rows.
     """
@@ -79,6 +89,7 @@ def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
         pyarrow.uint16(): pyarrow.int32(),
         pyarrow.uint32(): pyarrow.int64(),
         pyarrow.uint64(): pyarrow.decimal128(20, 0),
+        pyarrow.float16(): pyarrow.float32(),
     }
     return field.with_type(replaced.get(field.type, field.type))
 

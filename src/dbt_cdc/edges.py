@@ -48,8 +48,7 @@ def ref_changes(
         by: ``column`` or ``version``; without it what the model's option ``ref_changes_by`` says, else ``column``.
         column: The column that stamps the rows; without it what the option ``ref_changes_column`` says, else
             ``cdc_datetime_updated``.
-        unique_key: By version: the upstream's key; needed where the upstream is no model or snapshot with a key of
-            its own.
+        unique_key: By version: the upstream's key; without it that of the upstream's own node, or else the reader's.
 
     Raises:
         DbtRuntimeError: The model lacks the ``dbt.ref`` line, or runs outside dbt.

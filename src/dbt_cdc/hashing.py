@@ -45,7 +45,8 @@ def pre_image(fields: Sequence[Any], *, prefix: str = "") -> str:
     parts = []
     for field in sorted(fields, key=lambda field: (field.name.lower(), field.name)):
         column = (f"{prefix}." if prefix else "") + quote(field.name)
-        parts += [literal(field.name.lower()), _canonical(column, field.dataType)]
+        # no mere column: of one with a DEFAULT, Spark writes NULL as null
+        parts += [literal(field.name.lower()), f"if({column} is null, null, {_canonical(column, field.dataType)})"]
     options = ", ".join(f"{literal(name)}, {literal(value)}" for name, value in _JSON_OPTIONS.items())
     return f"to_json(named_struct({', '.join(parts)}), map({options}))"
 

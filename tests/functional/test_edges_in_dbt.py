@@ -159,3 +159,35 @@ def test_a_python_reader_beside_another_run_moves_no_watermark(project: Project)
     assert "reads 3 rows of" in project.log()
     assert project.rows("select id from {schema}.reader order by id") == [(1,), (2,), (3,), (4,)]
     assert project.rows(watermarks) == [("1000000",), ("4000000",)]
+
+
+def test_a_python_reader_that_calls_by_way_of_other_code_has_its_watermark_too(project: Project) -> None:
+    """dbt_cdc sees no reader in its text, and so makes no cdc_metadata before the run."""
+    project.write(
+        {
+            "models/orders.sql": """
+                {{ config(materialized='table') }}
+                select id, timestamp_seconds(id) as cdc_datetime_updated from range({{ var('rows') }})
+            """,
+            "models/reader.py": """
+                import dbt_cdc
+
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    dbt.ref("orders")
+                    read = getattr(dbt_cdc, "ref_" + "changes")
+                    return read(dbt, spark, "orders").selectExpr("id", f"{dbt.config.get('run')} as run")
+            """,
+            "models/reader.yml": "models: [{name: reader, config: {run: \"{{ var('rows') }}\"}}]",
+        }
+    )
+    for rows in (1, 2):
+        project.dbt("run", "--vars", f"{{rows: {rows}}}")
+    assert project.rows("select id, run from {schema}.reader order by id") == [(0, 1), (1, 2)]
+    moves = "select destination, watermark, sequence from {schema}.cdc_metadata order by sequence"
+    reader = f"{project.schema}.reader"
+    assert project.rows(moves) == [
+        (reader, "0", 1),
+        (reader, "1000000", 2),
+    ]

@@ -38,6 +38,14 @@ MODELS = {
                 raise ValueError("no first row") from error
             return spark.range(1)
     """,
+    "models/itself.py": """
+        def model(dbt, spark):
+            try:
+                [][0]
+            except IndexError as error:
+                raise error from error
+            return spark.range(1)
+    """,
     "models/unresolved.py": """
         def model(dbt, spark):
             orders = dbt.ref("orders")
@@ -111,6 +119,13 @@ def test_an_error_shows_the_models_own_file_line_and_source_line(project: Projec
         "caused by IndexError: list index out of range",
         'File "models/wraps.py", line 6, in model',
         'raise ValueError("no first row") from error',
+    ]
+    assert said["itself"] == [
+        "IndexError: list index out of range",
+        'File "models/itself.py", line 6, in model',
+        "raise error from error",
+        'File "models/itself.py", line 4, in model',
+        "[][0]",
     ]
     assert said["unresolved"][0].startswith("AnalysisException: [UNRESOLVED_COLUMN.WITH_SUGGESTION]")
     assert said["unresolved"][0].endswith("Did you mean one of the following? [`amount`, `id`]. SQLSTATE: 42703")

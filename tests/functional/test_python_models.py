@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import textwrap
 from decimal import Decimal
 from typing import Any
 
-import pyarrow
+import pandas
 import pytest
 from pyspark.sql import SparkSession
 
@@ -188,7 +189,9 @@ def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Proj
 
 
 @pytest.mark.one_format("delta")
-def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(spark: SparkSession) -> None:
+def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As pyspark 3.5 has it. Both ways read a moment without a zone in the session's zone."""
     models: dict[str, Any] = {}
     exec(textwrap.dedent(PANDAS_MODEL), models)
@@ -197,18 +200,24 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(spark: Spa
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
         by_arrow = _frames.to_spark(frame, spark)
-        by_rows = _frames._by_rows(
-            pyarrow.Table.from_pandas(frame.drop(columns="unsigned"), preserve_index=False), spark
-        )
+        monkeypatch.setattr(_frames, "_is_pyspark_3", lambda: True)
+        by_rows = _frames.to_spark(frame, spark)
         moment = dt.datetime(2024, 1, 31, 1, 0, 0, 123456)
         zoned = dt.datetime(2024, 1, 31, 1)
         first = ("x", 1, 1.5, True, dt.date(2024, 1, 31), moment, zoned, Decimal("1.10"), "x", ["a", "b"])
-        assert [tuple(row) for row in by_rows.collect()] == [first, (None,) * 10]
+        assert [tuple(row) for row in by_rows.collect()] == [(*first, 255), (None,) * 10 + (0,)]
         assert by_rows.schema.simpleString() == (
             "struct<text:string,whole:bigint,number:double,yes:boolean,day:date,moment:timestamp,zoned:timestamp,"
-            "price:decimal(3,2),kind:string,tags:array<string>>"
+            "price:decimal(3,2),kind:string,tags:array<string>,unsigned:smallint>"
         )
         assert [tuple(row) for row in by_arrow.collect()] == [(*first, 255), (None,) * 10 + (0,)]
+        # an hour that is there twice, and one that is not there
+        spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+        turned = pandas.DataFrame({"at": pandas.to_datetime(["2024-10-27 02:30", "2024-03-31 02:30"])})
+        for old in (True, False):
+            monkeypatch.setattr(_frames, "_is_pyspark_3", lambda old=old: old)
+            found = [row[0] for row in _frames.to_spark(turned, spark).selectExpr("unix_seconds(at)").collect()]
+            assert found == [calendar.timegm((2024, 10, 27, 0, 30, 0)), calendar.timegm((2024, 3, 31, 1, 0, 0))]
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
 

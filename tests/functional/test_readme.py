@@ -56,8 +56,10 @@ def test_the_blocks_of_the_readme_are_a_project(project: Project, tmp_path: Path
         (2, "dev", 3, None),
     ]
     assert project.rows("select order_id, amount from {schema}.order_amounts") == [(1, 15)]
-    assert project.rows("select op, was, became from {schema}.employee_changes order by 2, 3") == [
-        ("i", None, "dev"),
-        ("i", None, "dev"),
-        ("i", None, "lead"),
-    ]
+    amounts = "select op, was, became from {schema}.amount_changes"
+    assert project.rows(amounts) == [("i", None, 15)]
+    project.write(
+        {"models/orders.sql": UPSTREAMS["models/orders.sql"].replace("3 as", "4 as").replace("-01-01", "-01-02")}
+    )
+    project.dbt("run", "--vars", "{since: 0}", "--select", "+amount_changes")
+    assert project.rows(amounts) == [("u", 15, 20)]

@@ -167,3 +167,8 @@ def test_columns_that_a_snapshot_can_not_take_are_told_before_anything_is_writte
     supply(project, "(1, 20L)", "id, updated_at")
     assert "updated_at is of type bigint, expected a date or timestamp: convert it" in project.error("snapshot")
     assert project.rows("select id, dbt_valid_from, dbt_valid_to from {schema}.s order by 1, 2") == expected
+    write(project, s={**BY_TIME, "meta": ON})
+    columns = project.columns("s")
+    project.error(*ADOPT)
+    assert "column 'dbt_valid_from' of" in project.log() and "is bigint, expected a date or timestamp" in project.log()
+    assert project.columns("s") == columns

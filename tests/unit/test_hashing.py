@@ -70,6 +70,16 @@ def test_no_columns_and_only_null_columns_have_the_same_digest(spark: SparkSessi
     assert frame.selectExpr(hash_expression(frame.schema.fields), hash_expression([])).collect()[0] == (empty, empty)
 
 
+def test_null_is_absent_also_where_its_column_has_a_default(spark: SparkSession) -> None:
+    spark.sql(
+        "create table with_default (id int, v string default 'x', m map<string, int> default map()) using parquet"
+    )
+    spark.sql("insert into with_default values (1, null, null)")
+    frame = spark.table("with_default")
+    assert frame.selectExpr(pre_image(frame.schema.fields)).collect() == [('{"id":1}',)]
+    spark.sql("drop table with_default")
+
+
 def test_decimals_have_their_scale_and_are_written_as_java_writes_them(spark: SparkSession) -> None:
     frame = spark.sql("""
         select cast(0 as decimal(9, 2)) as a, cast(0 as decimal(38, 18)) as b, cast(1e-7 as decimal(9, 7)) as c,

@@ -1,0 +1,112 @@
+"""Sources whose times, columns and types change between the runs of a snapshot."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta, timezone
+
+import pytest
+
+from tests.support.places import write_zone
+from tests.support.project import Project
+
+SNAPSHOT = """
+    {{% snapshot {name} %}}
+    {{{{ config(unique_key='id', {config}) }}}}
+    {{% if var('run') == 0 %}} {first} {{% elif var('run') == 1 %}} {second} {{% else %}} {third} {{% endif %}}
+    {{% endsnapshot %}}
+"""
+BY_TIME = "strategy='timestamp', updated_at='at', hard_deletes='invalidate'"
+CHECKED = "strategy='check', check_cols='all'"
+
+
+def write(project: Project, name: str, config: str, first: str, second: str, third: str = "") -> None:
+    text = SNAPSHOT.format(name=name, config=config, first=first, second=second, third=third or second)
+    project.write({f"snapshots/{name}.sql": text})
+
+
+def run(project: Project, number: int, *more: str) -> None:
+    project.dbt("snapshot", "--vars", f"{{run: {number}}}", *more)
+
+
+@pytest.mark.one_format("iceberg")
+def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_follow_each_other(
+    project: Project,
+) -> None:
+    tomorrow = datetime.now(timezone.utc).date() + timedelta(days=1)
+    known = "select 1 as id, 'a' as v, timestamp '2024-01-01 00:00:00Z' as at"
+    write(
+        project, "late", BY_TIME, known,
+        f"{known} union all select 2, 'b', cast(null as timestamp)",
+        f"{known} union all select 2, 'b2', timestamp '2024-06-01 00:00:00Z'",
+    )  # fmt: skip
+    rows = "select id, v, at from values (1, 'a', {at}), (2, 'b', {at}) as t(id, v, at) where id <= {last}"
+    for name, at in {"days": f"date '{tomorrow}'", "texts": f"'{tomorrow} 08:10:00'"}.items():
+        write(project, name, BY_TIME, rows.format(at=at, last=2), rows.format(at=at, last=1))
+    zone_of_tests = project.spark.conf.get("spark.sql.session.timeZone")
+    try:
+        write_zone(project, "Pacific/Kiritimati")  # where it is tomorrow for most of the day
+        for number in range(4):
+            run(project, number)
+    finally:
+        project.spark.conf.set("spark.sql.session.timeZone", str(zone_of_tests))
+    late = "select id, v, dbt_updated_at, dbt_valid_to is null from {schema}.late order by id, dbt_valid_from"
+    assert project.rows(late) == [
+        (1, "a", datetime(2024, 1, 1), True),
+        (2, "b", None, False),
+        (2, "b2", datetime(2024, 6, 1), True),
+    ]
+    ends = "select id, dbt_valid_from, dbt_valid_to from {schema}.%s order by id"
+    assert project.rows(ends % "days") == [(1, tomorrow, None), (2, tomorrow, tomorrow)]
+    text = f"{tomorrow} 08:10:00"
+    assert project.rows(ends % "texts") == [(1, text, None), (2, text, text)]
+
+
+def test_new_structs_and_names_with_backticks_are_kept(project: Project) -> None:
+    long = ", ".join(f"'f{n}', {n}" for n in range(30))
+    first = "select 1 as id, 2 as `größe```"
+    more = f"named_struct('unit price', 5) as price, named_struct({long}) as payload"
+    write(project, "grown", CHECKED, first, f"{first}, {more}", f"select 1 as id, 3 as `größe```, {more}")
+    write(project, "fresh", CHECKED, f"{first}, {more}", f"{first}, {more}")
+    for number in (0, 1, 1, 2):
+        run(project, number)
+    grown = (
+        "select id, `größe```, price.`unit price`, payload.f29, dbt_valid_to is null from {schema}.grown order by 2, 3"
+    )
+    assert project.rows(grown) == [(1, 2, None, None, False), (1, 2, 5, 29, False), (1, 3, 5, 29, True)]
+    types = dict(project.columns("grown"))
+    assert types["price"] == "struct<unit price:int>"
+    assert project.rows("select `größe```, price.`unit price`, payload.f29 from {schema}.fresh") == [(2, 5, 29)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_types_that_would_round_are_refused_and_a_share_of_deletes_may_be_reached(project: Project) -> None:
+    write(
+        project,
+        "prices",
+        CHECKED,
+        "select 1 as id, 1.25 as price, 7 as n",
+        "select 1 as id, 1.2525 as price, 7.5D as n",
+    )
+    write(
+        project, "days", BY_TIME,
+        "select 1 as id, date '2024-01-01' as at", "select 1 as id, timestamp '2024-01-01 10:00:00' as at",
+    )  # fmt: skip
+    shares = "meta={'dbt_cdc': {'max_delete_fraction': 0.29}}"
+    write(project, "shares", f"{BY_TIME}, {shares}", *(
+        f"select id, timestamp '2024-01-01' as at from range({rows})" for rows in (100, 71, 50)
+    ))  # fmt: skip
+    run(project, 0)
+    run(project, 1, "--select", "shares")
+    closed = "select count(*), count(dbt_valid_to) from {schema}.shares"
+    assert project.rows(closed) == [(100, 29)]
+    said = project.error("snapshot", "--vars", "{run: 2}")
+    assert "column 'price' of " in said and "is decimal(3,2), got decimal(5,4) from the source, whose values" in said
+    assert "column 'n' of " in said and "is int, got double from the source" in said
+    assert "column 'dbt_valid_from' of " in said and "is date, got timestamp from updated_at" in said
+    assert "would close 21 of 71 live records" in said
+    assert project.rows(closed) == [(100, 29)]
+    assert project.rows("select * except(dbt_scd_id, dbt_updated_at, dbt_valid_from) from {schema}.prices") == [
+        (1, pytest.approx(1.25), 7, None)
+    ]
+    day = date(2024, 1, 1)
+    assert project.rows("select id, at, dbt_valid_from, dbt_valid_to from {schema}.days") == [(1, day, day, None)]

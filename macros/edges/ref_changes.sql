@@ -23,6 +23,7 @@
     {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
         {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
+        {%- do dbt_cdc._reset_beforehand() -%}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
     {%- if relation.is_cte -%}
@@ -35,6 +36,18 @@
     {%- set edge = dbt_cdc._remembered_edge(relation) or read(relation, column, unique_key) -%}
     {%- do dbt_cdc._remember_edge(edge) -%}
     {%- do return('(' ~ edge.sql ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _reset_beforehand() -%}
+    {#- A table made anew of a part of the rows has less than what its watermarks say. Those by column go back before the
+        write: a run that ends badly then leaves rows to be read twice, and none that are never read. -#}
+    {%- set read, resets = dbt_cdc._read_edges(), [] -%}
+    {%- for source, old in read.recorded.items() if read.anew and old.by == 'column' and flags.WHICH in ['run', 'build'] -%}
+        {%- do resets.append({'source': source, 'by': 'reset', 'destination': dbt_cdc._edge_name(this), 'sequence': old.sequence + 1}) -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._append_edges(resets) -%}
+    {%- for reset in resets -%}{%- do read.recorded.update({reset.source: reset}) -%}{%- endfor -%}
 {%- endmacro -%}
 
 

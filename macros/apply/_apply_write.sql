@@ -66,8 +66,8 @@
     {%- for batch in batches -%}{%- do rows.append(dbt_cdc._apply_marker(plan, kind, batch)) -%}{%- endfor -%}
     {%- if rows -%}
         {%- do dbt_cdc._apply_execute('insert into ' ~ plan.ledger ~ ' ('
-                                  ~ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') ~ ')\n'
-                                  ~ rows | join('\nunion all\n')) -%}
+                                      ~ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') ~ ')\n'
+                                      ~ rows | join('\nunion all\n')) -%}
     {%- endif -%}
 {%- endmacro -%}
 

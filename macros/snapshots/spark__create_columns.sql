@@ -1,6 +1,7 @@
-{#- As dbt-spark's own, with names quoted and types whole. dbt takes the new columns from the view that it has made of the changes, and over Iceberg that view lies
-    in no schema: two snapshots of one name in two schemas, running at the same time, have one view between them. A column
-    that is not this run's own is never added, nor one that the table has in letters of another case. -#}
+{#- As dbt-spark's own, with names quoted and types whole. dbt takes the new columns from the view that it has made of the
+    changes, and over Iceberg that view lies in no schema: two snapshots of one name in two schemas, running at the same time,
+    have one view between them. A column that is not this run's own is never added, nor one that the table has in letters of
+    another case. -#}
 {%- macro spark__create_columns(relation, columns) -%}
     {%- if not columns -%}{%- do return(none) -%}{%- endif -%}
     {%- set existing, new = dbt_cdc._types_by_name(adapter.get_columns_in_relation(relation)), [] -%}
@@ -8,8 +9,7 @@
     {%- if not new -%}{%- do return(none) -%}{%- endif -%}
     {%- set strategy = strategy_dispatch(config.get('strategy'))(
         model, 'snapshotted_data', 'source_data', model['config'], true) -%}
-    {%- set staging = dbt_cdc._staging_relation(relation) -%}
-    {%- set shape = dbt_cdc._staging_shape(staging, strategy, relation) -%}
+    {%- set shape = dbt_cdc._staging_shape(dbt_cdc._staging_relation(relation), strategy, relation) -%}
     {%- set own = dbt_cdc._insert_values(shape).keys() | map('lower') | list -%}
     {%- set foreign = new | map(attribute='name') | map('lower') | reject('in', own) | list -%}
     {%- if foreign -%}

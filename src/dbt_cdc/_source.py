@@ -106,9 +106,9 @@ def _lines_before(path: Path, code: str) -> int:
 def _root(problem: BaseException) -> BaseException:
     """What went wrong first: Spark wraps a row's error in 'job aborted', 'task failed while writing'."""
     seen = {id(problem)}  # an error may be raised from itself
-    while (
-        isinstance(cause := getattr(problem, "_cause", None) or problem.__cause__, Exception) and id(cause) not in seen
-    ):
+    while isinstance(cause := getattr(problem, "_cause", None) or problem.__cause__, Exception):
+        if id(cause) in seen:
+            break
         seen.add(id(cause))
         problem = cause
     return problem

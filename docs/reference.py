@@ -6,7 +6,9 @@ python docs/reference.py
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,13 +18,21 @@ ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "reference.md"
 
 
+def macro_call(name: str) -> str:
+    """A macro's arguments with their defaults, from the file that has its name."""
+    (file,) = (ROOT / "macros").rglob(f"{name}.sql")
+    found = re.search(rf"macro {name}\((.*?)\)\s*-?%}}", file.read_text(), re.DOTALL)
+    assert found
+    return " ".join(found[1].split())
+
+
 def macro_section(macro: dict[str, object]) -> list[str]:
     """One macro: its call, what it gives, its arguments."""
     arguments = macro.get("arguments") or []
     assert isinstance(arguments, list)
-    call = ", ".join(argument["name"] for argument in arguments)
     name = str(macro["name"])
-    heading = f"Generic test `dbt_cdc.{name[5:]}`" if name.startswith("test_") else f"`dbt_cdc.{name}({call})`"
+    is_test = name.startswith("test_")
+    heading = f"Generic test `dbt_cdc.{name[5:]}`" if is_test else f"`dbt_cdc.{name}({macro_call(name)})`"
     lines = [f"### {heading}", "", str(macro["description"]).strip(), ""]
     if arguments:
         lines += ["| argument | type | meaning |", "|---|---|---|"]
@@ -31,11 +41,12 @@ def macro_section(macro: dict[str, object]) -> list[str]:
     return lines
 
 
-def python_section(name: str) -> list[str]:
-    """One function, class or module: its call and docstring."""
-    thing = getattr(dbt_cdc, name)
-    call = "" if inspect.ismodule(thing) else str(inspect.signature(thing))
-    return [f"### `dbt_cdc.{name}{call}`", "", inspect.getdoc(thing) or "", ""]
+def python_section(name: str, thing: Any) -> list[str]:
+    """One function or class, or a module and what it exports: calls and docstrings."""
+    inside = [*thing.__all__] if inspect.ismodule(thing) else []
+    call = "" if inspect.ismodule(thing) else re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(thing)))
+    lines = [f"### `{name}{call}`", "", inspect.getdoc(thing) or "", ""]
+    return lines + [line for part in inside for line in python_section(f"{name}.{part}", getattr(thing, part))]
 
 
 def reference() -> str:
@@ -47,7 +58,7 @@ def reference() -> str:
     lines += ["## Python", ""]
     for name in sorted(dbt_cdc.__all__):
         if name != "__version__":
-            lines += python_section(name)
+            lines += python_section(f"dbt_cdc.{name}", getattr(dbt_cdc, name))
     return "\n".join(lines).rstrip() + "\n"
 
 

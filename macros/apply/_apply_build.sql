@@ -1,11 +1,11 @@
 {#- A ledger and {{ this }} made anew: a first run, a full refresh, or a killed one of these finished. -#}
-{%- macro _apply_begin(plan, state) -%}
+{%- macro _apply_create_ledger(plan, state) -%}
     {#- A new ledger with the first batch in it, unless another run has made one since this one looked. -#}
     {%- if not state.replace and dbt_cdc._load_relation(plan.ledger) is not none -%}
-        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_beaten()]) -%}
+        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()]) -%}
     {%- endif -%}
-    {%- if state.replace and state.stale is not none and dbt_cdc._format_of(state.stale) != plan.format -%}
-        {%- do adapter.drop_relation(state.stale) -%}
+    {%- if state.replace and state.ledger is not none and dbt_cdc._format_of(state.ledger) != plan.format -%}
+        {%- do adapter.drop_relation(state.ledger) -%}
     {%- endif -%}
     {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
@@ -34,16 +34,16 @@ from versions
 {%- endmacro -%}
 
 
-{%- macro _apply_beaten() -%}
+{%- macro _apply_other_was_first() -%}
     {%- do return("another run of this model made its tables at the same time and was first: run it again") -%}
 {%- endmacro -%}
 
 
-{%- macro _apply_built(plan, batches, generation) -%}
+{%- macro _apply_finish_build(plan, batches, generation) -%}
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
         A ledger that is another run's by now will have {{ this }} built anew by the next run. -#}
     {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != generation -%}
-        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_beaten()]) -%}
+        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()]) -%}
     {%- endif -%}
     {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.batch) -%}
     {%- if after.begun == plan.begun -%}

@@ -111,21 +111,9 @@ select
 {%- macro _apply_hashable(plan, expression, type) -%}
     {#- xxhash64 passes over NULLs within a value, array('a', null) would be array(null, 'a'): nested values are hashed as
         JSON. A ledger made before hash rule 2 keeps the hashes that it has, and the rule they were made by. -#}
-    {%- set comparable = dbt_cdc._apply_comparable(expression, type) -%}
+    {%- set comparable = dbt_cdc._comparable_value(expression, type) -%}
     {%- if not modules.re.search('<|variant', type) or plan.hash_rule != '2' -%}{%- do return(comparable) -%}{%- endif -%}
     {%- do return(dbt_cdc._as_json(comparable if comparable.startswith('array_sort') else expression)) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_comparable(expression, type) -%}
-    {#- Maps (and variants) have no equality in Spark: a map is compared as its sorted entries, nested ones as JSON.
-        The text of a long struct's type is cut, so that it may have one. -#}
-    {%- if type.startswith('map<') and type.count('map<') == 1 and 'variant' not in type -%}
-        {%- do return('array_sort(map_entries(' ~ expression ~ '))') -%}
-    {%- elif dbt_cdc._lacks_equality(type) or 'more fields' in type -%}
-        {%- do return(dbt_cdc._as_json(expression)) -%}
-    {%- endif -%}
-    {%- do return(expression) -%}
 {%- endmacro -%}
 
 

@@ -1,7 +1,8 @@
 {#- The ledger, `<model>__events`: the set of all events ever given, and markers. It only grows, batch by batch:
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
-      begun, applied      a batch that has been recorded (of images: each version); that {{ this }} shows. Begun but not applied = a run was killed
+      begun               the events of a batch are recorded (of images: one marker for each version)
+      applied             {{ this }} shows the batch; one that is begun and not applied is that of a killed run, or of one at work
       purged              when old tombstones were last removed
     {{ this }} is a function of it. Columns: the key, the bookkeeping, then the payload. -#}
 {%- macro _apply_ledger_columns(plan) -%}

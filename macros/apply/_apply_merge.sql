@@ -31,7 +31,7 @@ where
     versions.{{ first }} is null
     or present.{{ first }} is null
 {%- for column in plan.payload %}
-    or not ({{ dbt_cdc._apply_comparable('versions.' ~ dbt_cdc._quote(column.name), column.type) }} <=> {{ dbt_cdc._apply_comparable('present.' ~ dbt_cdc._quote(column.name), column.type) }})
+    or not ({{ dbt_cdc._comparable_value('versions.' ~ dbt_cdc._quote(column.name), column.type) }} <=> {{ dbt_cdc._comparable_value('present.' ~ dbt_cdc._quote(column.name), column.type) }})
 {%- endfor %}
 {%- for end in dbt_cdc._quoted_list(plan.intervals | map(attribute='end')) %}
     or not (versions.{{ end }} <=> present.{{ end }})

@@ -1,7 +1,6 @@
 {#- The options of apply_changes, and the rules between them. -#}
 {%- macro _apply_options() -%}
-    {%- set options = dbt_cdc._common_options() -%}
-    {%- do options.update({
+    {%- do return(dict(dbt_cdc._reader_options(), **{
         'sequence_by': {'type': 'list', 'required': true},
         'stored_as_scd_type': {'type': 'scalar', 'values': [1, 2, 'bitemporal'], 'default': 1},
         'system_sequence_by': {'type': 'list'},
@@ -19,13 +18,12 @@
         'snapshot_version': {'type': 'scalar'},
         'on_conflict': {'type': 'string', 'values': ['error', 'resolve'], 'default': 'error'},
         'tombstone_retention': {'type': 'string', 'default': '2 days'},
-        'max_delete_fraction': {'type': 'number'},
+        'max_delete_fraction': {'type': 'number', 'between': [0, 1]},
         'start_at_column': {'type': 'string', 'default': '__START_AT'},
         'end_at_column': {'type': 'string', 'default': '__END_AT'},
         'system_start_at_column': {'type': 'string', 'default': '__SYSTEM_START_AT'},
         'system_end_at_column': {'type': 'string', 'default': '__SYSTEM_END_AT'},
-    }) -%}
-    {%- do return(options) -%}
+    })) -%}
 {%- endmacro -%}
 
 
@@ -57,10 +55,6 @@
     {%- if not dbt_cdc._apply_span(given.get('tombstone_retention') or '2 days') -%}
         {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"
                              ~ " such as '2 days', got " ~ (given.get('tombstone_retention') | tojson)) -%}
-    {%- endif -%}
-    {%- set fraction = given.get('max_delete_fraction') -%}
-    {%- if fraction is number and not 0 <= fraction <= 1 -%}
-        {%- do faults.append("option 'max_delete_fraction' must lie between 0 and 1, got " ~ fraction) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

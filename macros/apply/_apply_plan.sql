@@ -1,31 +1,48 @@
-{#- The plan: one mapping that says what a run works on. Every later step reads it and nothing else.
-      target, ledger                           relations: {{ this }} and its bookkeeping
-      stage, images, touched, changes          and the run's temporary tables
-      key, payload, intervals                  the target's columns; payload is a list of
-                                               {name, source: the batch's column or none, type, tracked, ignore_null},
-                                               intervals one of {start, end, of: the moment that they are of}
-      moments                                  name -> {sql: over the batch, parts: of a struct, type}: `sequence`, and
-                                               `system` where the table is bitemporal
-      scd, batch, new, properties              1, 2 or bitemporal, this run's id, columns to add, what the ledger remembers
-      collected                                whether `touched` holds what the ledger knows; none: it was not made -#}
+{#- The plan: one mapping that says what a run works on and what its steps have found.
+    Set here:
+      target, ledger                      relations: {{ this }} and its bookkeeping
+      stage, images, touched, changes     and the run's temporary tables
+      options, scd, conflict, format      the node's options; of them 1, 2 or bitemporal, on_conflict; file_format
+      batch, known, replace               this run's id; whether there is a ledger; whether tables are made by `or replace`
+      names, types, reads_nothing         the batch's columns (lower case), their types; whether its rows count (--empty)
+      key, payload, intervals, order      the target's columns: payload is a list of {name, source: the batch's column or none,
+                                          type, tracked, ignore_null, partial}, intervals one of {start, end, of: their moment},
+                                          order all names but those of intervals; reserved: the names of intervals
+      new, casts, nulls                   columns to add; what the batch's are cast to; those without a type
+      columns_to_update                   the batch's column of that option, or none
+      moments                             name -> {sql: over the batch, parts: of a struct, type, option}: `sequence`, and
+                                          `system` where the table is bitemporal
+      properties, hash_rule               what the ledger remembers; the rule by which its events are hashed
+      faults                              what is wrong, sentence by sentence
+    Set by later steps:
+      begun, truncated, purge_due         _apply_recover: tells the batches that other runs have recorded; whether there was
+                                          ever a truncate; whether old deletes are to be forgotten
+      wrong, rows, deletes, truncates     _apply_examine: conditions by name; counts of the batch
+      bounds                              ranges of the keys it touches, or none: any
+      given, versions, last_version       _apply_images: queries for its events, for the images' versions, for the last one before
+      collected                           _apply_collect: `touched` holds what the ledger knows (true), or knew before another run
+                                          (false); none: it was not made
+      events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
+      written                             _apply_write: `changes` was made -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set batch = adapter.get_columns_in_relation(relations.stage) -%}
     {%- set known = dbt_cdc._apply_known(relations, state) -%}
     {%- set names = batch | map(attribute='name') | list -%}
     {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, batch) -%}
-    {%- set plan = dict(relations, known=state.ledger is not none, options=options, scd=options.stored_as_scd_type, faults=faults, batch=state.batch,
-                        format=config.get('file_format'), conflict=options.on_conflict,
-                        reads_nothing=dbt_cdc._apply_reads_nothing(options), intervals=dbt_cdc._apply_intervals(options), new=[],
-                        columns_to_update=none, collected=none, types=types, names=names | map('lower') | list,
-                        hash_rule='2' if state.ledger is none else state.ledger.get('dbt_cdc.hash_rule')) -%}
+    {%- set plan = dict(
+        relations, options=options, scd=options.stored_as_scd_type, conflict=options.on_conflict, format=config.get('file_format'),
+        batch=state.batch, known=state.kept is not none, replace=state.replace,
+        names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
+        intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
+        hash_rule='2' if state.kept is none else state.kept.get('dbt_cdc.hash_rule'), faults=faults,
+        begun='0', truncated=false, purge_due=false, given=none, versions=none, collected=none, written=false,
+    ) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
                                               + [none]) | first) -%}
     {%- endif -%}
-    {%- set unique_key = config.get('unique_key') -%}
-    {%- set unique_key = [unique_key] if unique_key is string else unique_key -%}
     {%- do plan.update(key=[]) -%}
-    {%- for name in dbt_cdc._apply_columns(unique_key, 'unique_key', names, faults) -%}
+    {%- for name in dbt_cdc._apply_columns(dbt_cdc._names_in(config.get('unique_key')), 'unique_key', names, faults) -%}
         {%- do plan.key.append(dbt_cdc._spelled(name, known | map(attribute='name'))) -%}
     {%- endfor -%}
     {%- do plan.update(moments={'sequence': dbt_cdc._apply_moment(options, 'sequence_by', names, faults)}) -%}
@@ -43,7 +60,7 @@
     {%- if not faults -%}
         {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
-        {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.ledger)) -%}
+        {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.kept)) -%}
         {%- do faults.extend(dbt_cdc._apply_contract(plan)) -%}
     {%- endif -%}
     {%- do return(plan) -%}
@@ -72,69 +89,14 @@
 
 {%- macro _apply_known(relations, state) -%}
     {#- The columns of the table as it is, or, where it has to be built from the ledger, as it was created. -#}
-    {%- if not state.ledger -%}{%- do return([]) -%}{%- endif -%}
+    {%- if not state.kept -%}{%- do return([]) -%}{%- endif -%}
     {%- if not state.rebuild -%}{%- do return(adapter.get_columns_in_relation(relations.target)) -%}{%- endif -%}
     {%- set recorded, known = {}, [] -%}
     {%- for column in adapter.get_columns_in_relation(relations.ledger) if not column.name.startswith('_dbt_cdc_') -%}
         {%- do recorded.update({column.name: column}) -%}
     {%- endfor -%}
-    {%- for name in fromjson(state.ledger['dbt_cdc.columns']) + recorded.keys() | list -%}
+    {%- for name in fromjson(state.kept['dbt_cdc.columns']) + recorded.keys() | list -%}
         {%- if name in recorded -%}{%- do known.append(recorded.pop(name)) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(known) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_columns(wanted, option, names, faults) -%}
-    {#- The columns an option names, spelled as the batch spells them; a fault for each that it does not have. -#}
-    {%- set found = [] -%}
-    {%- for name in wanted -%}
-        {%- set alike = [name] if name in names else [] -%}
-        {%- for candidate in names if candidate | lower == name | lower -%}{%- do alike.append(candidate) -%}{%- endfor -%}
-        {%- if alike -%}
-            {%- do found.append(alike | first) -%}
-        {%- else -%}
-            {%- do faults.append(option ~ ": " ~ dbt_cdc._unknown_name('column', name, names)) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(found) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_reaching(plan, names, known) -%}
-    {#- The batch's columns that reach the target, keys left out, in the batch's order. -#}
-    {%- set options, faults = plan.options, plan.faults -%}
-    {%- set listed = dbt_cdc._apply_columns(options.column_list or [], 'column_list', names + known, faults) | map('lower') | list -%}
-    {%- set except = dbt_cdc._apply_columns(options.except_column_list or [], 'except_column_list', names, faults) -%}
-    {%- set keys = plan.key | map('lower') | list -%}
-    {%- for key in except if key | lower in keys -%}
-        {%- do faults.append("except_column_list: the key column '" ~ key ~ "' must reach the target") -%}
-    {%- endfor -%}
-    {#- the list of the columns that an event sets is an instruction, not data -#}
-    {%- set except = except + ([plan.columns_to_update] if plan.columns_to_update else []) -%}
-    {%- set reaching = [] -%}
-    {%- for name in names if name | lower not in keys -%}
-        {%- if (name | lower in listed if options.column_list else name not in except) -%}
-            {%- if name | lower in plan.reserved or (name | lower).startswith('_dbt_cdc_') -%}
-                {%- do faults.append("the column '" ~ name ~ "' has a name that apply_changes uses itself: leave it out by"
-                                     ~ " except_column_list, or rename it") -%}
-            {%- endif -%}
-            {%- do reaching.append(name) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(reaching) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_order(plan, names, known) -%}
-    {#- The target's columns in order, start and end left out: an existing table's own, then those of the batch that it gets. -#}
-    {%- set order, own = [], [] -%}
-    {%- set reaching = plan.payload | map(attribute='name') | list -%}
-    {%- for name in (known | map(attribute='name') | list) + names -%}
-        {%- if name | lower not in own + plan.reserved and (name in plan.key + reaching or loop.index0 < known | length) -%}
-            {%- do order.append(name) -%}
-            {%- do own.append(name | lower) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(order) -%}
 {%- endmacro -%}

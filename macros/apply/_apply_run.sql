@@ -15,10 +15,12 @@
 
 
 {%- macro _apply_state(relations, batch) -%}
-    {#- What is there: the two tables, what the ledger remembers about itself, and batches that a killed run left pending. -#}
+    {#- target, ledger: the relations as they exist, or none; kept: what the ledger remembers about itself (none: a run that
+        begins anew); rebuild: whether the target is to be built from the ledger, as a killed run left it undone; replace: full
+        refresh; batch: this run's id. -#}
     {%- set target, ledger = dbt_cdc._load_relation(this), dbt_cdc._load_relation(relations.ledger) -%}
     {%- set replace = should_full_refresh() -%}
-    {%- set state = {'target': target, 'ledger': none, 'replace': replace, 'batch': batch, 'rebuild': false, 'stale': ledger} -%}
+    {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'rebuild': false, 'replace': replace, 'batch': batch} -%}
     {%- if replace -%}{%- do return(state) -%}{%- endif -%}
     {%- if target is not none and ledger is none -%}
         {%- do dbt_cdc._raise_faults([target ~ " exists but " ~ relations.ledger ~ ", where apply_changes keeps the events that made it,"
@@ -27,7 +29,7 @@
     {%- if ledger is not none -%}
         {%- set kept = dbt_cdc._own_properties(ledger) -%}
         {%- set shown = dbt_cdc._own_properties(target) if target is not none else {} -%}
-        {%- do state.update(ledger=kept, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
+        {%- do state.update(kept=kept, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
     {%- endif -%}
     {%- do return(state) -%}
 {%- endmacro -%}
@@ -35,14 +37,13 @@
 
 {%- macro _apply_recover(plan, state) -%}
     {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
-    {%- do plan.update(known=state.ledger is not none, replace=state.replace, truncated=false, begun='0') -%}
     {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.batch, plan.options.tombstone_retention) -%}
     {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due and not plan.moments.system, truncated=kept.truncated) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
-        {%- do dbt_cdc._apply_build(plan, state.ledger['dbt_cdc.generation']) -%}
-        {%- do dbt_cdc._apply_built(plan, kept.pending, state.ledger['dbt_cdc.generation']) -%}
+        {%- do dbt_cdc._apply_build(plan, state.kept['dbt_cdc.generation']) -%}
+        {%- do dbt_cdc._apply_finish_build(plan, kept.pending, state.kept['dbt_cdc.generation']) -%}
     {%- elif kept.pending -%}
         {%- do log('dbt_cdc: finishing ' ~ kept.pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
@@ -64,7 +65,7 @@
         {%- do dbt_cdc._apply_delete_guard(plan) -%}
     {%- endif -%}
     {%- if plan.known and plan.purge_due and plan.rows and not plan.faults
-           and not dbt_cdc._apply_purge(plan.ledger, state.ledger, plan.options.tombstone_retention) -%}
+           and not dbt_cdc._apply_purge(plan.ledger, state.kept, plan.options.tombstone_retention) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
@@ -76,9 +77,9 @@
 
 {%- macro _apply_batch(plan, state) -%}
     {%- if not plan.known -%}
-        {%- do dbt_cdc._apply_begin(plan, state) -%}
+        {%- do dbt_cdc._apply_create_ledger(plan, state) -%}
         {%- set built = dbt_cdc._apply_build(plan, plan.batch) -%}
-        {%- do dbt_cdc._apply_built(plan, [plan.batch], plan.batch) -%}
+        {%- do dbt_cdc._apply_finish_build(plan, [plan.batch], plan.batch) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}
     {%- endif -%}
     {%- if not plan.rows or not (plan.fresh or plan.versions) -%}

@@ -21,7 +21,7 @@ known as (
 {%- set held, known = plan.intervals[0], plan.intervals[1] -%}
 {%- set alike = ['lag(' ~ dbt_cdc._quote(held.end) ~ ') over in_order <=> ' ~ dbt_cdc._quote(held.end)] -%}
 {%- for column in plan.payload -%}
-    {%- set name = dbt_cdc._apply_comparable(dbt_cdc._quote(column.name), column.type) -%}
+    {%- set name = dbt_cdc._comparable_value(dbt_cdc._quote(column.name), column.type) -%}
     {%- do alike.append('lag(' ~ name ~ ') over in_order <=> ' ~ name) -%}
 {%- endfor -%}
 continued as (

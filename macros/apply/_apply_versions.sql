@@ -83,7 +83,7 @@ versions as (
 {%- macro _apply_scd2_steps(plan, key) -%}
 {%- set unequal = [] -%}
 {%- for column in plan.payload | selectattr('tracked') -%}
-    {%- set name = dbt_cdc._apply_comparable(dbt_cdc._quote(column.name), column.type) -%}
+    {%- set name = dbt_cdc._comparable_value(dbt_cdc._quote(column.name), column.type) -%}
     {%- do unequal.append('not (' ~ name ~ ' <=> lag(' ~ name ~ ') over in_order)') -%}
 {%- endfor -%}
 compared as (

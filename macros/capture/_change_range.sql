@@ -2,7 +2,8 @@
     table's timeline. -#}
 
 {%- macro _change_range(table, begin, end) -%}
-    {#- {begin: place, exclusive; end: place, inclusive; fed: read from the format's feed}; raises if it can't be had. -#}
+    {#- {begin: place, exclusive; end: place, inclusive; fed: read from the format's feed}, or {before_log: true} where the
+        range begins before the table's log, so that the table itself has to tell; raises if it can't be had. -#}
     {%- set timeline = table.timeline -%}
     {%- set last = timeline.commits | length - 1 -%}
     {%- set fed = timeline.feed_from is not none -%}
@@ -63,13 +64,14 @@
 
 
 {%- macro _place_of(table, bound, name, faults) -%}
-    {#- The place of the last commit at or before a bound: -1 before the first, one past the last for what lies beyond. -#}
+    {#- The place of the last commit at or before a bound. -1: before the table's first commit; -2: before the oldest that is
+        known, or `faults` has one more; one past the last: beyond it. -#}
     {%- set commits = table.timeline.commits -%}
     {%- set versions = commits | map(attribute='version') | list -%}
     {%- set text = bound | string | trim -%}
     {%- if text in versions -%}{%- do return(versions.index(text)) -%}{%- endif -%}
     {%- if bound is number or dbt_cdc._is_number(text) -%}
-        {%- if versions and dbt_cdc._formats()[table.format].version != 'snapshot id' -%}
+        {%- if versions and dbt_cdc._formats()[table.format].ordered_versions -%}
             {%- if text | int > versions[-1] | int -%}{%- do return(versions | length) -%}{%- endif -%}
             {%- if text | int < versions[0] | int -%}{%- do return(-2) -%}{%- endif -%}
             {%- set older = [] -%}

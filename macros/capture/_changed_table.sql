@@ -1,9 +1,11 @@
 {#- What there is to know about a table before its changes can be read. -#}
 
-{%- macro _changed_table(relation, unique_key=none, log=true, fresh=false) -%}
+{%- macro _changed_table(relation, unique_key=none, log=true, fresh=false, unchecked=false) -%}
     {#- relation, format, columns (its own, in order), key (names, or none), source (`schema.table`), timeline, where
-        (a condition on `image`, or none), and with `log` what its log holds (or none). `fresh`: as it is now, also where
-        another process wrote it a moment ago. -#}
+        (a condition on `image`, or none), and with `log` what its log holds (or none), where the timeline is that of both and
+        `own` the table without its log. A reader adds `taken_for_key`, where the key is its own. `fresh`: as it is now, also
+        where another process wrote it a moment ago; `unchecked`: changes are only counted, so that neither repeated keys nor
+        a log of another table are an error. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._held_in(relation)) -%}
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
     {%- set source = dbt_cdc._source_name(relation) -%}
@@ -19,7 +21,7 @@
     {%- set key = dbt_cdc._key_of_table(relation, unique_key, format) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed("changes of " ~ source ~ ": ", dbt_cdc._key_faults(key or [], columns))) -%}
     {%- set table = {
-        'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'log': none,
+        'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'unchecked': unchecked, 'log': none,
         'timeline': dbt_cdc._for_format('timeline', format)(existing),
         'where': dbt_cdc._rows_held() if existing.identifier != relation.identifier else none,
     } -%}

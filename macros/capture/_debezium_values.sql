@@ -25,18 +25,18 @@
 
 {%- macro _debezium_value(feed, name, type) -%}
     {%- set raw = dbt_cdc._debezium_raw(feed, name) -%}
-    {%- set family = dbt_cdc._base_type(type) -%}
-    {%- if feed.form == 'json' and family in ['array', 'map', 'struct'] -%}
+    {%- set base = dbt_cdc._base_type(type) -%}
+    {%- if feed.form == 'json' and base in ['array', 'map', 'struct'] -%}
         {%- do return('from_json(' ~ raw ~ ', ' ~ dbt_cdc._literal(type) ~ ')') -%}
     {%- endif -%}
     {%- if feed.encodings.get(name) -%}
-        {%- set read = dbt_cdc._debezium_decoded(raw, feed.encodings[name], name, type, family) -%}
-    {%- elif feed.form != 'json' or family not in dbt_cdc._debezium_encodings() -%}
-        {%- set read = dbt_cdc._debezium_cast(feed, raw, name, type, family) -%}
+        {%- set read = dbt_cdc._debezium_decoded(raw, feed.encodings[name], name, type, base) -%}
+    {%- elif feed.form != 'json' or base not in dbt_cdc._debezium_encodings() -%}
+        {%- set read = dbt_cdc._debezium_cast(feed, raw, name, type, base) -%}
     {%- else -%}
-        {%- set read = dbt_cdc._debezium_by_kind(raw, name, type, family) -%}
+        {%- set read = dbt_cdc._debezium_by_kind(raw, name, type, base) -%}
     {%- endif -%}
-    {%- if feed.form == 'json' and family == 'decimal' -%}
+    {%- if feed.form == 'json' and base == 'decimal' -%}
         {#- VariableScaleDecimal: each value says its scale -#}
         {%- set own_scale = 'cast(get_json_object(' ~ raw ~ ", '$.scale') as int)" -%}
         {%- set own = dbt_cdc._decimal_of_bytes('get_json_object(' ~ raw ~ ", '$.value')", name, type, own_scale) -%}
@@ -46,66 +46,66 @@
 {%- endmacro -%}
 
 
-{%- macro _debezium_by_kind(raw, name, type, family) -%}
+{%- macro _debezium_by_kind(raw, name, type, base) -%}
     {#- JSON text without a stated encoding: as the schema part says; else only what can mean one thing. -#}
     {%- set kind = 'kinds[' ~ dbt_cdc._literal(name) ~ ']' -%}
-    {%- set encodings = dbt_cdc._debezium_encodings()[family] -%}
-    {%- if family == 'binary' -%}{%- do return(dbt_cdc._debezium_decoded(raw, 'base64', name, type, family)) -%}{%- endif -%}
+    {%- set encodings = dbt_cdc._debezium_encodings()[base] -%}
+    {%- if base == 'binary' -%}{%- do return(dbt_cdc._debezium_decoded(raw, 'base64', name, type, base)) -%}{%- endif -%}
     {%- set cases = ['when ' ~ raw ~ ' is null then null'] -%}
     {%- for encoding, names in encodings.items() if names -%}
         {%- do cases.append("when " ~ kind ~ ".name in ('" ~ names | join("', '") ~ "') then "
-            ~ dbt_cdc._debezium_decoded(raw, encoding, name, type, family, 'cast(' ~ kind ~ '.scale as int)')) -%}
+            ~ dbt_cdc._debezium_decoded(raw, encoding, name, type, base, 'cast(' ~ kind ~ '.scale as int)')) -%}
     {%- endfor -%}
-    {%- if family == 'decimal' -%}
+    {%- if base == 'decimal' -%}
         {%- set clear = kind ~ ' is not null or ' ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+$'" -%}
     {%- else -%}
         {%- set clear = 'not ' ~ raw ~ " rlike '^-?[0-9]+$'" -%}
     {%- endif -%}
-    {%- do cases.append('when ' ~ clear ~ ' then ' ~ dbt_cdc._debezium_decoded(raw, 'text', name, type, family)) -%}
-    {%- if family == 'date' -%}
-        {%- do cases.append('when ' ~ kind ~ '.name is null then ' ~ dbt_cdc._debezium_decoded(raw, 'days', name, type, family)) -%}
+    {%- do cases.append('when ' ~ clear ~ ' then ' ~ dbt_cdc._debezium_decoded(raw, 'text', name, type, base)) -%}
+    {%- if base == 'date' -%}
+        {%- do cases.append('when ' ~ kind ~ '.name is null then ' ~ dbt_cdc._debezium_decoded(raw, 'days', name, type, base)) -%}
     {%- endif -%}
-    {%- do cases.append('else ' ~ dbt_cdc._unclear_encoding(name, type, family)) -%}
+    {%- do cases.append('else ' ~ dbt_cdc._unclear_encoding(name, type, base)) -%}
     {%- do return('case\n                ' ~ cases | join('\n                ') ~ '\n            end') -%}
 {%- endmacro -%}
 
 
-{%- macro _debezium_cast(feed, raw, name, type, family) -%}
+{%- macro _debezium_cast(feed, raw, name, type, base) -%}
     {#- A number is no timestamp unless someone says what it counts: Spark would take it for seconds. Of dates, 32 bits
         only ever count days. -#}
     {%- set given = feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
-    {%- if family == 'decimal' and given.startswith('struct') -%}
+    {%- if base == 'decimal' and given.startswith('struct') -%}
         {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ '.value)', name, type, raw ~ '.scale')) -%}
-    {%- elif feed.form == 'json' or family not in ['timestamp', 'date'] -%}
+    {%- elif feed.form == 'json' or base not in ['timestamp', 'date'] -%}
         {%- do return(dbt_cdc._read_as(raw, type)) -%}
-    {%- elif family == 'date' and given == 'int' -%}
-        {%- do return(dbt_cdc._debezium_decoded(raw, 'days', name, type, family)) -%}
+    {%- elif base == 'date' and given == 'int' -%}
+        {%- do return(dbt_cdc._debezium_decoded(raw, 'days', name, type, base)) -%}
     {%- endif -%}
     {%- do return("if(typeof(" ~ raw ~ ") in ('bigint', 'int') and " ~ raw ~ " is not null, "
-                  ~ dbt_cdc._unclear_encoding(name, type, family) ~ ', '
-                  ~ dbt_cdc._debezium_decoded('cast(' ~ raw ~ ' as string)', 'text', name, type, family) ~ ')') -%}
+                  ~ dbt_cdc._unclear_encoding(name, type, base) ~ ', '
+                  ~ dbt_cdc._debezium_decoded('cast(' ~ raw ~ ' as string)', 'text', name, type, base) ~ ')') -%}
 {%- endmacro -%}
 
 
-{%- macro _unclear_encoding(name, type, family) -%}
-    {%- set known = dbt_cdc._debezium_encodings()[family].keys() | join(', ') -%}
+{%- macro _unclear_encoding(name, type, base) -%}
+    {%- set known = dbt_cdc._debezium_encodings()[base].keys() | join(', ') -%}
     {%- do return('raise_error(' ~ dbt_cdc._literal("dbt_cdc: from_debezium can't tell how column " ~ name ~ " (" ~ type
         ~ ") is written, the envelope has no schema part that says it. Expected: encodings={'" ~ name ~ "': one of " ~ known ~ "}") ~ ')') -%}
 {%- endmacro -%}
 
 
-{%- macro _debezium_decoded(raw, encoding, name, type, family, scale=none) -%}
+{%- macro _debezium_decoded(raw, encoding, name, type, base, scale=none) -%}
     {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
     {%- if encoding == 'text' -%}
         {#- IsoDate ends in Z -#}
-        {%- do return(dbt_cdc._read_as("rtrim('Z', " ~ raw ~ ')' if family == 'date' else raw, type)) -%}
-    {%- elif family == 'decimal' -%}
+        {%- do return(dbt_cdc._read_as("rtrim('Z', " ~ raw ~ ')' if base == 'date' else raw, type)) -%}
+    {%- elif base == 'decimal' -%}
         {%- do return(dbt_cdc._decimal_of_bytes(raw, name, type, scale)) -%}
-    {%- elif family == 'binary' -%}
+    {%- elif base == 'binary' -%}
         {%- do return('try_to_binary(' ~ raw ~ ', ' ~ dbt_cdc._literal(encoding) ~ ')') -%}
     {%- elif encoding == 'days' -%}
         {%- do return('date_from_unix_date(try_cast(' ~ raw ~ ' as int))') -%}
-    {%- elif family == 'date' -%}
+    {%- elif base == 'date' -%}
         {%- set day = {'millis': '86400000', 'micros': '86400000000', 'nanos': '86400000000000'}[encoding] -%}
         {%- do return('date_from_unix_date(try_cast(' ~ dbt_cdc._whole_part(number, day) ~ ' as int))') -%}
     {%- endif -%}

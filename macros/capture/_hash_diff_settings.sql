@@ -1,7 +1,7 @@
 {#- The options of a hash_diff model, checked, as the Python side takes them (Settings in _hash_diff_layout.py). -#}
 
 {%- macro _hash_diff_options() -%}
-    {%- do return({
+    {%- do return(dict(dbt_cdc._log_options(), **{
         'unique_key': {'type': 'list'},
         'extract_type': {'type': 'string', 'values': ['full', 'delta'], 'default': 'full'},
         'effective_date': {'type': 'date', 'default': run_started_at.strftime('%Y-%m-%d')},
@@ -11,13 +11,11 @@
         'hash_algorithm': {'type': 'string', 'values': ['md5', 'sha2_256', 'xxhash64'], 'default': 'md5'},
         'deduplicate': {'type': 'boolean', 'default': false},
         'on_cast_error': {'type': 'string', 'values': ['error', 'rejects'], 'default': 'error'},
-    }) -%}
+    })) -%}
 {%- endmacro -%}
 
 
 {%- macro _hash_diff_settings(existing, foreign) -%}
-    {%- set spec = dbt_cdc._hash_diff_options() -%}
-    {%- do spec.update({'change_log': dbt_cdc._common_options()['change_log']}) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
     {%- set given = given if given is mapping else {} -%}
     {%- set ignored = dbt_cdc._hash_diff_names(given.get('ignore_columns')) + columns.ignore -%}
@@ -30,7 +28,7 @@
         {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
             ~ "Give the model another name, or replace it with --full-refresh") -%}
     {%- endif -%}
-    {%- set options = dbt_cdc._check_options(spec, faults) -%}
+    {%- set options = dbt_cdc._check_options(dbt_cdc._hash_diff_options(), faults) -%}
     {%- set format = config.get('file_format', 'delta') -%}
     {%- set properties = dict(dbt_cdc._for_format('hash_diff_properties', format)(), **(config.get('tblproperties') or {})) -%}
     {%- do return({

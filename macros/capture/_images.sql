@@ -67,27 +67,14 @@
 
 
 {%- macro _comparable(columns, image) -%}
-    {#- An expression that `<=>` and hashes take: Spark compares structs and arrays, NULLs within them too, but no maps
-        and no variants. A map's entries are compared whatever their order. -#}
+    {#- An image as an expression that `<=>` and hashes take. -#}
     {%- set fields, plain = [], namespace(all=true) -%}
     {%- for column in columns -%}
-        {%- set type, value = column.dtype | lower, image ~ '.' ~ dbt_cdc._quote(column.name) -%}
-        {%- if not dbt_cdc._lacks_equality(type) and 'more fields' not in type -%}
-            {%- do fields.append(value) -%}
-        {%- else -%}
-            {%- set plain.all = false -%}
-            {%- set flat = type.startswith('map<') and 'map<' not in type[4:] and 'variant' not in type -%}
-            {%- do fields.append('array_sort(map_entries(' ~ value ~ '))' if flat else dbt_cdc._as_json(value)) -%}
-        {%- endif -%}
+        {%- set value = image ~ '.' ~ dbt_cdc._quote(column.name) -%}
+        {%- do fields.append(dbt_cdc._comparable_value(value, column.dtype | lower)) -%}
+        {%- set plain.all = plain.all and fields[-1] == value -%}
     {%- endfor -%}
     {%- do return(image if plain.all else 'if(' ~ image ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') -%}
-{%- endmacro -%}
-
-
-{%- macro _as_json(value) -%}
-    {#- Text that tells NULL from absent and keeps microseconds, the same in every session. -#}
-    {%- do return("to_json(struct(" ~ value ~ "), map('ignoreNullFields', 'false', 'timeZone', 'UTC', 'timestampFormat', "
-                  ~ "'yyyy-MM-dd HH:mm:ss.SSSSSSXXX', 'timestampNTZFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS'))") -%}
 {%- endmacro -%}
 
 
@@ -104,6 +91,11 @@
 {%- macro _adjacent_versions(table, begin, end) -%}
     {#- Each commit of the range beside the one before it, as images: what a feed would give where none is kept. -#}
     {%- set commits, queries = table.timeline.commits, [] -%}
+    {%- if 0 <= begin < table.timeline.images_from -%}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ " since " ~ dbt_cdc._commit_name(table, begin) ~ " can't be told:"
+            ~ " its columns are others since, so that versions have to be compared, and the oldest that can still be read is "
+            ~ dbt_cdc._commit_name(table, table.timeline.images_from) ~ "; ask for a range that begins there"]) -%}
+    {%- endif -%}
     {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}
         {%- set before = commits[place - 1].version if place > 0 else none -%}
         {%- do queries.append(dbt_cdc._two_versions(table, before, commits[place], place)) -%}

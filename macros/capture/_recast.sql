@@ -11,8 +11,7 @@
     {%- set tried = 'try_cast(' ~ value ~ ' as ' ~ new ~ ')' -%}
     {%- set is_text = dbt_cdc._family_of_type(old) == 'text' -%}
     {%- set kept = tried ~ ' is not null' if is_text else 'cast(' ~ tried ~ ' as ' ~ old ~ ') <=> ' ~ value -%}
-    {%- set node = model.unique_id if model is defined else 'this operation' -%}
-    {%- set fault = "dbt_cdc: " ~ node ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new
+    {%- set fault = "dbt_cdc: " ~ dbt_cdc._running() ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new
                     ~ ", expected values that can be cast to" ~ remedy -%}
     {%- do return('if(' ~ value ~ ' is null or ' ~ kept ~ ', ' ~ tried ~ ', raise_error(' ~ dbt_cdc._literal(fault) ~ '))') -%}
 {%- endmacro -%}

@@ -1,8 +1,8 @@
 {#- Row changes out of images: one row per key and commit, as CTEs that end in one named `row_changes` with
     position, op, ts, version (text), before, after. -#}
 
-{%- macro _paired_by_key(table) -%}
-    {#- The images of a key and commit side by side, the older first: a window needs one sort of the images, an aggregate of
+{%- macro _paired_by_key(table, name='row_changes') -%}
+    {#- `name`: of the last CTE. The images of a key and commit side by side, the older first: a window needs one sort of the images, an aggregate of
         structs two. (Spelled out at each use: Iceberg's views do not know named windows.) -#}
     {%- set keys = dbt_cdc._quoted_list(table.key, 'image') | join(', ') -%}
     {%- set side_by_side = '(partition by ' ~ keys ~ ', position order by is_after asc)' -%}
@@ -19,7 +19,7 @@
         {{ 'where ' ~ table.where if table.where }}
     ),
 
-    row_changes as (
+    {{ name }} as (
         select
             position,
             case
@@ -39,10 +39,9 @@
 
 
 {%- macro _key_is_not_unique(table, reach='of') -%}
-    {#- What stands for such a row: an error, or its change all the same where changes are only counted (`unchecked`). -#}
+    {#- The condition on a row whose key repeats: raises, or is true where changes are only counted (`unchecked`). -#}
     {%- if table.unchecked -%}{%- do return('true') -%}{%- endif -%}
-    {%- set node = model.unique_id if model is defined else 'this operation' -%}
-    {%- set found = "dbt_cdc: " ~ node ~ " can't run: changes of " ~ table.source ~ ": unique_key ("
+    {%- set found = "dbt_cdc: " ~ dbt_cdc._running() ~ " can't run: changes of " ~ table.source ~ ": unique_key ("
                     ~ (table.key | join(', ')) ~ ") names several rows " ~ reach ~ " version " -%}
     {%- do return("raise_error(concat(" ~ dbt_cdc._literal(found) ~ ", version, "
                   ~ dbt_cdc._literal(", expected one row for each key; give the columns that tell its rows apart") ~ "))") -%}
@@ -139,11 +138,11 @@
 {%- endmacro -%}
 
 
-{%- macro _key_of_change(table) -%}
+{%- macro _key_of_change(table, named=false) -%}
+    {#- The key's columns, `named`: each as a column of its name. -#}
     {%- set parts = [] -%}
-    {%- for name in table.key -%}
-        {%- set quoted = dbt_cdc._quote(name) -%}
-        {%- do parts.append('if(after is null, before.' ~ quoted ~ ', after.' ~ quoted ~ ')') -%}
+    {%- for name in dbt_cdc._quoted_list(table.key) -%}
+        {%- do parts.append('if(after is null, before.' ~ name ~ ', after.' ~ name ~ ')' ~ (' as ' ~ name if named else '')) -%}
     {%- endfor -%}
     {%- do return(parts | join(', ')) -%}
 {%- endmacro -%}

@@ -1,5 +1,14 @@
 {#- The edges of one model while it runs. dbt renders a model and its hooks in contexts of their own; the node in
-    `graph` is what they share, so the edges that the SQL reads wait there until the write has committed. -#}
+    `graph` is what they share, so the edges that the SQL reads wait there until the write has committed.
+    What waits: {invocation_id, edges: {source: edge}, recorded: {source: newest row of cdc_metadata}, anew: whether the model
+    starts from nothing, others: marks of other runs (Python)}. An edge:
+      source, asked upstream, as `schema.table`; [by, column], as the model asks
+      by            column, version, all (the upstream has no such column) or reset
+      sql           what its rows are read by
+      watermark     up to where it has been read when this run ends: a value as text, a version; none: nothing yet
+      column, type  whose values are watermarks; by version `column` has the upstream's key, as JSON
+      time          by version: when that version was committed, in microseconds since 1970
+      part          --empty or --sample: it moves nothing -#}
 
 {%- macro _edge_name(relation) -%}
     {%- do return(relation.schema ~ '.' ~ relation.identifier) -%}

@@ -39,12 +39,12 @@
         so while the first is not done yet. So it looks again, and tries again. -#}
     {%- do run_query('create schema if not exists ' ~ relation.without_identifier()) -%}
     {%- set create = dbt_cdc._create_metadata_sql(relation, format) -%}
-    {%- set is = namespace(there=false) -%}
-    {%- for _ in range(30) if not is.there -%}
+    {%- set made = namespace(exists=false) -%}
+    {%- for _ in range(30) if not made.exists -%}
         {%- do run_query(dbt_cdc._whatever_comes_of(create)) -%}
-        {%- set is.there = adapter.get_columns_in_relation(relation) | length > 0 -%}
+        {%- set made.exists = adapter.get_columns_in_relation(relation) | length > 0 -%}
     {%- endfor -%}
-    {%- if not is.there -%}{%- do run_query(create) -%}{%- endif -%}
+    {%- if not made.exists -%}{%- do run_query(create) -%}{%- endif -%}
 {%- endmacro -%}
 
 

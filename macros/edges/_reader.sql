@@ -1,10 +1,5 @@
 {#- Which models may read by ref_changes: those that merge what they read into what they have, by key. -#}
 
-{%- macro _reader_options() -%}
-    {%- do return(dbt_cdc._common_options()) -%}
-{%- endmacro -%}
-
-
 {%- macro _check_reader(relation, by, column) -%}
     {%- set faults = dbt_cdc._reader_faults() -%}
     {%- if model.config.materialized not in ['apply_changes', 'hash_diff'] -%}

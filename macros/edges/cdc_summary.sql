@@ -43,7 +43,8 @@ where {{ watermark }} is null or {{ name }} >= {{ watermark }}
     {%- for name in key or [] if dbt_cdc._column_named(columns, name) is none -%}
         {%- do return(['by version', edge.watermark or '-', 'the upstream lacks the key column ' ~ name, '-']) -%}
     {%- endfor -%}
-    {%- set table = dbt_cdc._changed_table(relation, key) -%}
+    {#- what is wrong with an upstream is an error of its reader's run, not of this list -#}
+    {%- set table = dbt_cdc._changed_table(relation, key, unchecked=true) -%}
     {%- set commits = table.timeline.commits -%}
     {%- set last = commits[-1] if commits else none -%}
     {%- if last is none or not edge.get('watermark') -%}{%- do return(['by version', '-', '-', '-']) -%}{%- endif -%}
@@ -51,8 +52,7 @@ where {{ watermark }} is null or {{ name }} >= {{ watermark }}
     {%- if dbt_cdc._history_faults(table, edge.watermark, edge.time) -%}
         {%- set waiting = 'needs --full-refresh' -%}
     {%- elif last.version != edge.watermark and table.key -%}
-        {#- a key that is not unique is an error of its own edge's run, not of this list -#}
-        {%- set changes = dbt_cdc._unread_changes(dict(table, unchecked=true), edge.watermark, last.version) -%}
+        {%- set changes = dbt_cdc._unread_changes(table, edge.watermark, last.version) -%}
         {%- set waiting = run_query('select count(*) from ' ~ changes)[0][0] | string -%}
     {%- elif last.version != edge.watermark -%}
         {%- set waiting = 'some' -%}

@@ -1,27 +1,45 @@
 {#- What each table format can do: the one table that the rest of the package asks.
-    capture       hash_diff and apply_changes can write it
-    version       what `version as of` takes, and table_changes gives as `version`
-    change_log    a log of row changes can be kept beside a table
-    tells_renames the history says which commits renamed a column
-    column_names  table properties without which names such as `a b` or `a.b` are refused
-    replaces      whether `create or replace` fails where another made the table meanwhile; mere `create` refuses a folder that a
-                  killed statement left
-    timestamp_ntz properties without which an existing table gets no column of that type -#}
+    capture           hash_diff and apply_changes can write it
+    version           what errors call a version: what `version as of` takes, and table_changes gives as `version`
+    ordered_versions  a later version is the greater number
+    change_log        a log of row changes can be kept beside a table
+    tells_renames     the history says which commits renamed a column
+    column_names      table properties without which names such as `a b` or `a.b` are refused
+    replaces          `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
+                      `create`, which on this format would refuse the folder that a killed statement left
+    timestamp_ntz     table properties without which an existing table gets no column of that type -#}
 {%- macro _formats() -%}
     {%- do return({
         'delta': {
             'capture': true,
-            'replaces': true,
             'version': 'commit version',
+            'ordered_versions': true,
             'change_log': true,
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
+            'replaces': true,
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
         },
-        'iceberg': {'capture': true, 'replaces': false, 'version': 'snapshot id', 'change_log': true, 'tells_renames': false,
-                    'column_names': {}, 'timestamp_ntz': {}},
-        'hudi': {'capture': false, 'replaces': false, 'version': 'instant', 'change_log': false, 'tells_renames': false,
-                 'column_names': {}, 'timestamp_ntz': {}},
+        'iceberg': {
+            'capture': true,
+            'version': 'snapshot id',
+            'ordered_versions': false,
+            'change_log': true,
+            'tells_renames': false,
+            'column_names': {},
+            'replaces': false,
+            'timestamp_ntz': {},
+        },
+        'hudi': {
+            'capture': false,
+            'version': 'instant',
+            'ordered_versions': true,
+            'change_log': false,
+            'tells_renames': false,
+            'column_names': {},
+            'replaces': false,
+            'timestamp_ntz': {},
+        },
     }) -%}
 {%- endmacro -%}
 
@@ -48,7 +66,7 @@
     {%- set name = format ~ '__' ~ statement -%}
     {%- if name not in context['dbt_cdc'] -%}
         {%- do exceptions.raise_compiler_error(
-            "dbt_cdc: " ~ statement ~ " can't be done on tables of format '" ~ format ~ "' (" ~ model.unique_id ~ ")") -%}
+            "dbt_cdc: " ~ statement ~ " can't be done on tables of format '" ~ format ~ "' (" ~ dbt_cdc._running() ~ ")") -%}
     {%- endif -%}
     {%- do return(context['dbt_cdc'][name]) -%}
 {%- endmacro -%}

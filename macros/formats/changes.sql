@@ -29,7 +29,8 @@
 {%- macro _delta_other_columns(table, begin) -%}
     {#- Has the table been replaced, overwritten or altered since, and had it columns or types then that it does not have now? -#}
     {%- set commits, state = table.timeline.commits, namespace(types=none, widened=false) -%}
-    {%- for place in range([begin + 1, 1] | max, commits | length) if commits[place].retypes -%}
+    {#- of a version that can't be read any more, Delta itself has to say so -#}
+    {%- for place in range([begin + 1, table.timeline.images_from + 1] | max, commits | length) if commits[place].retypes -%}
         {#- a column that is changed only ever gets wider, or another comment: the first such commit tells of all -#}
         {%- set widens = 'CHANGE COLUMN' in commits[place].operation -%}
         {%- if not (widens and state.widened) -%}

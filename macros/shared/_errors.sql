@@ -3,13 +3,18 @@
 {%- macro _raise_faults(faults, node=none, wrote='nothing was written') -%}
     {#- while dbt parses, a node does not know its options yet -#}
     {%- if faults and execute -%}
-        {%- set node = node or model -%}
-        {%- set lines = ["dbt_cdc: " ~ node.unique_id ~ " can't run, " ~ wrote ~ ":"] -%}
+        {%- set lines = ["dbt_cdc: " ~ (node.unique_id if node else dbt_cdc._running()) ~ " can't run, " ~ wrote ~ ":"] -%}
         {%- for fault in faults -%}
             {%- do lines.append("  - " ~ fault) -%}
         {%- endfor -%}
         {%- do exceptions.raise_compiler_error(lines | join("\n")) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _running() -%}
+    {#- What errors name: the node that runs, if it is one. -#}
+    {%- do return(model.unique_id if model is defined else 'this operation') -%}
 {%- endmacro -%}
 
 

@@ -1,10 +1,13 @@
 {%- macro _load_relation(relation) -%}
-    {#- The relation as it exists, with its type and format, or none. Asks dbt's cache first. That knows no format of
-        what this run has built, and some catalogs (Iceberg's SparkSessionCatalog over a Hadoop catalog) do not list their
-        tables or their views: then the relation itself is asked (a view of a catalog has no `Type` row but a headline of
-        its own). -#}
+    {#- The relation as it exists, with its type, its format and the quotes that it is asked with, or none. Asks dbt's cache
+        first. That knows no format of what this run has built, and some catalogs (Iceberg's SparkSessionCatalog over a Hadoop
+        catalog) do not list their tables or their views: then the relation itself is asked (a view of a catalog has no `Type`
+        row but a headline of its own). -#}
     {%- set listed = load_relation(relation) -%}
-    {%- if listed is not none and (listed.is_view or dbt_cdc._format_of(listed)) -%}{%- do return(listed) -%}{%- endif -%}
+    {%- set quotes = dbt_cdc._quotes_of(relation) -%}
+    {%- if listed is not none and (listed.is_view or dbt_cdc._format_of(listed)) -%}
+        {%- do return(listed.incorporate(quote_policy=quotes)) -%}
+    {%- endif -%}
     {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}{%- do return(none) -%}{%- endif -%}
     {%- set described = {} -%}
     {%- for row in run_query('describe table extended ' ~ relation) -%}
@@ -12,9 +15,15 @@
     {%- endfor -%}
     {%- set provider = described.get('Provider', '') | lower -%}
     {%- do return(api.Relation.create(
-        database=relation.database, schema=relation.schema, identifier=relation.identifier,
+        database=relation.database, schema=relation.schema, identifier=relation.identifier, quote_policy=quotes,
         type='view' if described.get('Type') == 'VIEW' or '# Detailed View Information' in described else 'table',
         is_delta=provider == 'delta', is_iceberg=provider == 'iceberg', is_hudi=provider == 'hudi')) -%}
+{%- endmacro -%}
+
+
+{%- macro _quotes_of(relation) -%}
+    {%- set policy = relation.quote_policy -%}
+    {%- do return({'database': policy.database, 'schema': policy.schema, 'identifier': policy.identifier}) -%}
 {%- endmacro -%}
 
 

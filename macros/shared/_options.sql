@@ -1,5 +1,5 @@
 {#- The options a node may carry under `meta: {dbt_cdc: {…}}`. A capability states its options once, as a mapping
-    name -> {type, default, values, required}, and reads and checks them with the macros below.
+    name -> {type, default, values, between, required}, and reads and checks them with the macros below.
     Types: boolean, string, integer, number, scalar (string, integer or date), date (2019-06-18, with quotes or without), list
     (of strings; one string stands for a list of one), mapping. -#}
 
@@ -51,6 +51,9 @@
         {%- set allowed = rule['values'] | map('string') | join(', ') -%}
         {%- do return(["option '" ~ name ~ "' must be one of " ~ allowed ~ ", got " ~ dbt_cdc._value_text(value)
                        ~ dbt_cdc._suggestion(value, rule['values'])]) -%}
+    {%- endif -%}
+    {%- if rule.get('between') and not rule.between[0] <= value <= rule.between[1] -%}
+        {%- do return(["option '" ~ name ~ "' must lie between " ~ (rule.between | join(' and ')) ~ ", got " ~ value]) -%}
     {%- endif -%}
     {%- do return([]) -%}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
 
 {%- macro _check_python_part() -%}
     {#- One error at the start of a run that has Python models of ours to run, with the command that mends it. -#}
-    {%- set models = dbt_cdc._session_python_models() if execute and adapter.type() == 'spark' else [] -%}
+    {%- set models = dbt_cdc._session_python_models() if adapter.type() == 'spark' else [] -%}
     {%- set installed = adapter.dbt_cdc_version() if adapter.dbt_cdc_version is defined else 'none' -%}
     {%- if models and installed != dbt_cdc._version() -%}
         {%- do exceptions.raise_compiler_error(

@@ -6,5 +6,6 @@
 
 {%- macro _whole_relation(relation) -%}
     {#- Under them dbt's relation is a query of a part of the table, of which nothing can be asked. -#}
-    {%- do return(api.Relation.create(schema=relation.schema, identifier=relation.identifier)) -%}
+    {%- do return(api.Relation.create(
+        schema=relation.schema, identifier=relation.identifier, quote_policy=dbt_cdc._quotes_of(relation))) -%}
 {%- endmacro -%}

@@ -1,5 +1,13 @@
 {%- macro _relation_called(name, limit=none) -%}
-    {#- A relation out of `schema.table`, where the schema may be in a catalog: `catalog.database.table`. -#}
+    {#- A relation out of `schema.table`, where the schema may be in a catalog: `catalog.database.table`. What needs quotes gets
+        them, whether it comes with them or without. -#}
     {%- set parts = name.replace('`', '').split('.') -%}
-    {%- do return(api.Relation.create(schema=parts[:-1] | join('.'), identifier=parts[-1], limit=limit)) -%}
+    {%- set schema, identifier = parts[:-1] | join('.'), parts[-1] -%}
+    {%- set plain = '[A-Za-z_][A-Za-z0-9_]*' -%}
+    {%- set quoted = {
+        'database': false,
+        'schema': parts | length == 2 and not modules.re.fullmatch(plain, schema),
+        'identifier': not modules.re.fullmatch(plain, identifier),
+    } -%}
+    {%- do return(api.Relation.create(schema=schema, identifier=identifier, quote_policy=quoted, limit=limit)) -%}
 {%- endmacro -%}

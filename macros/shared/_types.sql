@@ -47,12 +47,6 @@
 {%- endmacro -%}
 
 
-{%- macro _lacks_equality(type) -%}
-    {#- Spark compares no maps and variants, so that rows are neither joined nor grouped by them. (`variant:int` is a field.) -#}
-    {%- do return('map<' in type or modules.re.search('\\bvariant\\b(?!:)', type) is not none) -%}
-{%- endmacro -%}
-
-
 {%- macro _whole_types(relation, columns) -%}
     {#- Types by lower-case name, also of structs so long that Spark cuts their text. -#}
     {%- set types, asked = dbt_cdc._types_by_name(columns), {} -%}

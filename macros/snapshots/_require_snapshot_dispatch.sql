@@ -1,7 +1,6 @@
 {%- macro _require_snapshot_dispatch() -%}
     {#- dbt passes over a package's overrides silently where the project has no dispatch entry for it. The macros that
         dbt would really call tell: they are looked up in the very way that a snapshot looks them up. -#}
-    {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set asking = [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' and node.unique_id in selected_resources -%}
         {%- set given = dbt_cdc._meta(node) -%}

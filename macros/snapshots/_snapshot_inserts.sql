@@ -102,7 +102,7 @@
 
 {%- macro _insert_values(shape) -%}
     {#- Column of the snapshot -> SQL over _snapshot_starts. -#}
-    {%- set columns, options = dbt_cdc._snapshot_columns(), dbt_cdc._snapshot_options() -%}
+    {%- set columns, options = dbt_cdc._snapshot_columns(), dbt_cdc._snapshot_settings() -%}
     {%- set values = {} -%}
     {%- for name in shape.source_columns -%}{%- do values.update({name: dbt_cdc._quote(name)}) -%}{%- endfor -%}
     {%- set scd_id -%}

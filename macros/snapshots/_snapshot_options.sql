@@ -1,23 +1,21 @@
-{%- macro _snapshot_option_spec() -%}
-    {%- set spec = {
+{%- macro _snapshot_options() -%}
+    {%- do return(dict(dbt_cdc._log_options(), **{
         'operational_metadata': {'type': 'boolean', 'default': false},
         'effective_timestamp_type': {
             'type': 'string', 'values': ['timestamp_ntz', 'timestamp'], 'default': 'timestamp_ntz'},
-        'max_delete_fraction': {'type': 'number'},
-    } -%}
-    {%- do spec.update({'change_log': dbt_cdc._common_options()['change_log']}) -%}
-    {%- do return(spec) -%}
+        'max_delete_fraction': {'type': 'number', 'between': [0, 1]},
+    })) -%}
 {%- endmacro -%}
 
 
-{%- macro _snapshot_options(node=none) -%}
-    {%- do return(dbt_cdc._given_options(dbt_cdc._snapshot_option_spec(), node)) -%}
+{%- macro _snapshot_settings(node=none) -%}
+    {%- do return(dbt_cdc._given_options(dbt_cdc._snapshot_options(), node)) -%}
 {%- endmacro -%}
 
 
 {%- macro _check_snapshot_options(node=none) -%}
     {#- One error with all that is wrong with a snapshot's options and the vars it goes by. -#}
-    {%- set options = dbt_cdc._snapshot_options(node) if dbt_cdc._meta(node) is mapping else {} -%}
+    {%- set options = dbt_cdc._snapshot_settings(node) if dbt_cdc._meta(node) is mapping else {} -%}
     {%- set faults = [] -%}
     {%- do faults.extend(dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction, node)) -%}
     {%- do faults.extend(dbt_cdc._change_log_faults(options, node)) -%}
@@ -27,22 +25,17 @@
         {%- do faults.append("option 'effective_timestamp_type' has no meaning without operational_metadata: true, got "
                              ~ (options.effective_timestamp_type | tojson) ~ "; set that too, or remove the option") -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._check_options(dbt_cdc._snapshot_option_spec(), faults, node)) -%}
+    {%- do return(dbt_cdc._check_options(dbt_cdc._snapshot_options(), faults, node)) -%}
 {%- endmacro -%}
 
 
 {%- macro _max_delete_fraction_faults(fraction, node=none) -%}
     {%- if fraction is none or fraction is not number or fraction is boolean -%}{%- do return([]) -%}{%- endif -%}
-    {%- set faults = [] -%}
-    {%- if fraction < 0 or fraction > 1 -%}
-        {%- do faults.append("option 'max_delete_fraction' must lie between 0 and 1, got " ~ fraction) -%}
-    {%- endif -%}
     {%- if adapter.get_hard_deletes_behavior((node or model).config) == 'ignore' -%}
-        {%- do faults.append(
-            "option 'max_delete_fraction' has no meaning with hard_deletes: ignore, got " ~ fraction
-            ~ "; set hard_deletes to invalidate or new_record, or remove the option") -%}
+        {%- do return(["option 'max_delete_fraction' has no meaning with hard_deletes: ignore, got " ~ fraction
+                       ~ "; set hard_deletes to invalidate or new_record, or remove the option"]) -%}
     {%- endif -%}
-    {%- do return(faults) -%}
+    {%- do return([]) -%}
 {%- endmacro -%}
 
 

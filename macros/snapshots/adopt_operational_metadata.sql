@@ -2,7 +2,6 @@
     {#- Gives an existing snapshot's table the operational columns and fills in every record that lacks them. What only
         the runs of the past knew is taken from what is there: the process is this command, the times are dbt's own.
         One statement fills in, and only records that need it: a second time changes nothing. -#}
-    {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set node = dbt_cdc._snapshot_node('adopt_operational_metadata', snapshot) -%}
     {%- set options = dbt_cdc._check_snapshot_options(node) -%}
     {%- set target = dbt_cdc._snapshot_table(node) -%}

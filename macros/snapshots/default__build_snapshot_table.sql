@@ -1,6 +1,6 @@
 {#- dbt's own first load, with the operational columns beside it where the snapshot asks for them. -#}
 {%- macro default__build_snapshot_table(strategy, sql) -%}
-    {%- set options = dbt_cdc._snapshot_options() -%}
+    {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- if execute -%}
         {%- do dbt_cdc._raise_faults(
             dbt_cdc._source_shape_faults(strategy, sql, options) + dbt_cdc._source_faults(strategy, sql)) -%}

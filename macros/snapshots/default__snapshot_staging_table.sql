@@ -6,7 +6,7 @@
     All that can be wrong is found here too, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
-    {%- set options = dbt_cdc._snapshot_options() -%}
+    {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
         + dbt_cdc._deletion_column_faults(strategy, target_relation)

@@ -1,12 +1,11 @@
 {%- macro drop_operational_metadata(snapshot) -%}
     {#- Takes the operational columns out of a snapshot's table, so that it can be given back to stock dbt-spark, whose
         merge wants the columns of its own and no others. A second time changes nothing. -#}
-    {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set node = dbt_cdc._snapshot_node('drop_operational_metadata', snapshot) -%}
     {%- set target = dbt_cdc._snapshot_table(node) -%}
     {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) if target is not none else {} -%}
     {%- set faults = [] -%}
-    {%- if dbt_cdc._snapshot_options(node).operational_metadata -%}
+    {%- if dbt_cdc._snapshot_settings(node).operational_metadata -%}
         {%- do faults.append("the snapshot still asks for the columns: remove meta.dbt_cdc.operational_metadata first") -%}
     {%- endif -%}
     {%- if target is none -%}

@@ -7,7 +7,7 @@
     {%- set changes = dbt_cdc._remembered_changes() -%}
     {%- if changes.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
     {%- set columns, names = dbt_cdc._snapshot_columns(), dbt_cdc._operational_columns() -%}
-    {%- set options = dbt_cdc._snapshot_options() -%}
+    {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- set strategy = strategy_dispatch(config.get('strategy'))(
         model, 'snapshotted_data', 'source_data', model['config'], true) -%}
     {%- set shape = dbt_cdc._staging_shape(dbt_cdc._staging_relation(target), strategy, target) -%}

@@ -5,11 +5,7 @@
     {%- set properties = {} -%}
     {%- do properties.update(needed) -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
-    tblproperties (
-        {%- for name, value in properties.items() %}
-        {{ dbt_cdc._literal(name) }} = {{ dbt_cdc._literal(value) }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    )
+    tblproperties ({{ dbt_cdc._property_list(properties) }})
 {%- endmacro -%}
 
 

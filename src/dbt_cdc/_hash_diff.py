@@ -5,14 +5,12 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
-from dbt_cdc._hash_diff_layout import widens
+from dbt_cdc._hash_diff_layout import ADDED, widens
+from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc.hashing import ALGORITHMS, hash_expression, pre_image
-
-_ADDED = ("keyhash", "nonkeyhash", "operation", "eff_start_date")
 
 
 def hash_diff(
@@ -43,7 +41,7 @@ def hash_diff(
     keys = [keys] if isinstance(keys, str) else list(keys)
     ignore_columns = [ignore_columns] if isinstance(ignore_columns, str) else list(ignore_columns)
     date = str(effective_date or datetime.datetime.now(datetime.timezone.utc).date())
-    _check_options(incoming, keys, extract_type, date, ignore_columns, hash_algorithm)
+    _check_options(incoming, current, keys, extract_type, date, ignore_columns, hash_algorithm)
     rule = _Rule({name.lower() for name in keys}, {name.lower() for name in ignore_columns}, hash_algorithm)
     fields = _data_fields(incoming)
     if current is None:
@@ -62,17 +60,16 @@ def hash_diff(
 
 
 def _check_options(
-    incoming: Any, keys: list[str], extract_type: str, date: str, ignored: list[str], algorithm: str
+    incoming: Any, current: Any, keys: list[str], extract_type: str, date: str, ignored: list[str], algorithm: str
 ) -> None:
-    own = [name for name in incoming.columns if name.lower() in _ADDED]
+    own = [name for name in incoming.columns if name.lower() in ADDED]
     faults = [f"incoming has a column '{name}', which hash_diff adds itself: rename or drop it" for name in own]
-    names = {name.lower(): name for name in incoming.columns}
-    for option, listed in (("keys", keys), ("ignore_columns", ignored)):
+    either = [*incoming.columns, *(current.columns if current is not None else [])]
+    for option, listed, known in (("keys", keys, incoming.columns), ("ignore_columns", ignored, either)):
         for name in listed:
-            if name.lower() not in names:
-                near = get_close_matches(name.lower(), names, 1)
-                hint = f", did you mean '{names[near[0]]}'?" if near else ";"
-                faults.append(f"{option}: no column '{name}' in incoming{hint} it has: {', '.join(incoming.columns)}")
+            if name.lower() not in {each.lower() for each in known}:
+                hint = did_you_mean(name, incoming.columns)
+                faults.append(f"{option}: no column '{name}' in incoming{hint} It has: {', '.join(incoming.columns)}")
     if not keys:
         faults.append("keys: name at least one column")
     both = sorted({key.lower() for key in keys} & {name.lower() for name in ignored})
@@ -145,7 +142,7 @@ class _Rule:
 
 
 def _data_fields(frame: Any) -> list[Any]:
-    return [f for f in frame.schema.fields if f.name.lower() not in _ADDED]
+    return [f for f in frame.schema.fields if f.name.lower() not in ADDED]
 
 
 def _alive(current: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from dbt_cdc._hash_diff_incoming import FAULT, kept_rows
 from dbt_cdc._hash_diff_layout import SUPPLIED, Layout, Settings
-from dbt_cdc._sql import literal, quote, quoted
+from dbt_cdc._sql import quote, quoted
 
 ACTION, COPIES = "_dbt_cdc_action", "_dbt_cdc_copies"
 #: The operation that a row keeps in the table; NULL where it is the load's own.
@@ -30,7 +30,7 @@ def compare(staged: Any, before: Any, settings: Settings) -> Any:
     counted = staged.selectExpr("*", f"{copies} as {COPIES}")
     how = "full_outer" if settings.extract_type == "full" else "left"
     joined = counted.join(before, on=counted["keyhash"] == before["_dbt_cdc_old_keyhash"], how=how)
-    return joined.withColumn("operation", _expr(OPERATION))
+    return joined.selectExpr("*", f"{OPERATION} as operation")
 
 
 OPERATION = f"""case
@@ -51,7 +51,7 @@ def changes(compared: Any, layout: Layout, settings: Settings, *, mark: bool = T
     faulty = f"({kept_rows(settings)} and ({FAULT} is not null or coalesce({COPIES}, 0) > 1))"
     delta = settings.extract_type == "delta"
     seen = f" or (operation = 'N' and {FAULT} is null)" if delta else ""
-    date = f"date{literal(settings.effective_date)}"
+    date = settings.date
     unchanged = "mark" if mark else "put"
     return compared.where(f"operation in ('I', 'U', 'D', 'P') or {faulty}{seen}").selectExpr(
         f"case operation when 'D' then 'mark' when 'N' then '{unchanged}' when 'P' then 'remove' else 'put' end "
@@ -91,7 +91,7 @@ def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
 
     The second frame has the touched keys with their rows before the date (NULL columns where there was none).
     """
-    date = f"date{literal(settings.effective_date)}"
+    date = settings.date
     touched = (
         f"select keyhash from {settings.base} where keyhash <> '' and eff_start_date >= {date} "
         f"union select keyhash from {settings.history} where eff_start_date >= {date}"
@@ -125,7 +125,7 @@ def has_lost_its_past(spark: Any, settings: Settings) -> bool:
 
     Its last change stands in the base table too, whatever was removed from the history.
     """
-    date = f"date{literal(settings.effective_date)}"
+    date = settings.date
     lost = spark.sql(f"""
         select since.keyhash
         from (
@@ -146,7 +146,7 @@ def has_lost_its_past(spark: Any, settings: Settings) -> bool:
 
 def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, spark: Any) -> Any:
     """The changes of a repeated load: those of the load itself, and touched keys that go back to what they were."""
-    date = f"date{literal(settings.effective_date)}"
+    date = settings.date
     own = changes(compared, layout, settings)
     keys = touched.select("touched_key")
     plain = own.where(f"{ACTION} = 'put' or {FAULT} is not null or {COPIES} > 1").unionByName(
@@ -190,7 +190,7 @@ def _past(column: Any, past: set[str]) -> str:
 
 def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark: Any) -> Any:
     """Keys that a load of this date or since had marked as supplied and this one does not mark."""
-    date = f"date{literal(settings.effective_date)}"
+    date = settings.date
     marked = spark.sql(
         f"select keyhash as marked_key from {settings.base} "
         f"where keyhash <> '' and {SUPPLIED} >= {date} and eff_start_date < {date}"
@@ -212,9 +212,3 @@ def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark
     ]
     left = marked.join(now, on=marked["marked_key"] == now["now_key"], how="left_anti")
     return left.selectExpr(*[f"{c} as {quote(n)}" for c, n in zip(columns, own.columns, strict=True)])
-
-
-def _expr(text: str) -> Any:
-    from pyspark.sql.functions import expr
-
-    return expr(text)

@@ -9,20 +9,13 @@ from typing import NoReturn
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_layout import Settings
-
-#: What a format, or Spark itself, says when it refuses a write because of another one.
-_CONFLICTS = {
-    "delta": r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
-    r"FIELD_ALREADY_EXISTS",
-    "iceberg": r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
-    r"Cannot determine history|FIELD_ALREADY_EXISTS",
-}
 
 
 def is_conflict(problem: Exception, settings: Settings) -> bool:
     """Whether the format refused a write because another one came in between, as far as its words tell."""
-    return bool(re.search(_CONFLICTS[settings.format], str(problem).partition("JVM stacktrace")[0]))
+    return bool(re.search(format_of(settings.format).conflict, str(problem).partition("JVM stacktrace")[0]))
 
 
 @contextmanager

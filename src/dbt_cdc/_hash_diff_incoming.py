@@ -67,7 +67,7 @@ def rejected(frame: Any, layout: Layout, settings: Settings) -> Any:
         f"{_fault(layout)} as {FAULT}",
     )
     return typed.where(f"startswith({FAULT}, {literal(CAST)})").selectExpr(
-        f"date{literal(settings.effective_date)} as eff_start_date",
+        f"{settings.date} as eff_start_date",
         f"{hash_expression(keys, settings.hash_algorithm)} as keyhash",
         f"{FAULT} as fault",
         "_dbt_cdc_row as incoming_row",
@@ -89,8 +89,15 @@ def _typed(column: Column) -> str:
 
 
 def _cast(column: Column) -> str:
+    """The value as the tables take it.
+
+    Never the mere column: that would bring what its own table says of it, such as a DEFAULT or the length of a varchar,
+    to which Delta would hold our tables, too.
+    """
     source = quote(column.source or "")
-    return f"try_cast({source} as {column.type})" if column.cast else source
+    if column.type == column.source_type:
+        return f"if({source} is null, null, {source})"
+    return f"try_cast({source} as {column.type})"
 
 
 def _fault(layout: Layout) -> str:
@@ -109,20 +116,21 @@ def _fault(layout: Layout) -> str:
 def _shown(column: Column) -> str:
     source = quote(column.source or "")
     value = "'(hidden)'" if column.sensitive else f"concat('''', left(cast({source} as string), 60), '''')"
-    label = literal(f"{column.name} ({column.type}) ")
+    label = literal(f"{column.name} ({column.declared}) ")
     return f"case when {_is_lost(column)} then concat({label}, {value}) end"
 
 
 def _is_lost(column: Column) -> str:
     """A value that does not cast, or a number that comes back from its cast as another one (3.7 as int).
 
-    Of a double as float the nearest is taken: neither type is exact.
+    Of a double as float the nearest is taken: neither type is exact. Text that is longer than a varchar does not cast.
     """
     source, cast = quote(column.source or ""), _cast(column)
+    longer = f" or char_length({cast}) > {column.max_length}" if column.max_length else ""
     kinds = {_kind(column.type), _kind(column.source_type)}
     exact = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
     changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}" if exact else ""
-    return f"({source} is not null and ({cast} is null{changed}))"
+    return f"({source} is not null and ({cast} is null{changed}{longer}))"
 
 
 def _kind(type_: str) -> str:

@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import chain
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_cdc._sql import type_text, without_void
+from dbt_cdc._hints import did_you_mean
+from dbt_cdc._sql import literal, type_text, without_void
 from dbt_cdc.hashing import HASH_RULE
 
 #: Columns that hash_diff adds, and the bookkeeping columns of the base table.
@@ -67,6 +67,11 @@ class Settings:
     column_name_properties: dict[str, str] = field(default_factory=dict)
     timestamp_ntz_properties: dict[str, str] = field(default_factory=dict)
 
+    @property
+    def date(self) -> str:
+        """SQL text of the effective date."""
+        return f"date{literal(self.effective_date)}"
+
 
 @dataclass(frozen=True)
 class Column:
@@ -80,10 +85,16 @@ class Column:
     role: str  # key, compared, ignored
     sensitive: bool = False
     new: bool = False
+    max_length: int | None = None  # of a char or varchar in the model's YAML: tables have string
 
     @property
     def cast(self) -> bool:
-        return self.source is not None and self.type != self.source_type
+        return self.source is not None and (self.type != self.source_type or self.max_length is not None)
+
+    @property
+    def declared(self) -> str:
+        """The type as the model's YAML has it."""
+        return f"varchar({self.max_length})" if self.max_length else self.type
 
     @property
     def struct_field(self) -> Any:
@@ -151,6 +162,7 @@ def resolve(
     old = dict(stored.columns) if stored else {}
     spelled = {name.lower(): name for name in given}
     declared = {name.lower(): data_type for name, data_type in types.items()}
+    lengths = _max_lengths(settings.types)
     added = [name for name in given if name.lower() not in {o.lower() for o in old}]
     if stored and settings.on_schema_change == "ignore":
         added = []
@@ -171,6 +183,7 @@ def resolve(
                 role=_role(lower, keys, ignored),
                 sensitive=lower in sensitive,
                 new=bool(stored) and name in added,
+                max_length=lengths.get(lower),
             )
         )
     layout = Layout(tuple(columns))
@@ -180,6 +193,15 @@ def resolve(
         faults += _change_faults(settings, layout, added)
     fail(settings.node, faults)
     return layout
+
+
+def _max_lengths(types: Mapping[str, str]) -> dict[str, int]:
+    """Of the columns that the YAML declares as char or varchar, by lower-case name."""
+    found = {
+        name.lower(): re.fullmatch(r"\s*(?:var)?char\s*\(\s*(\d+)\s*\)\s*", t, re.IGNORECASE)
+        for name, t in types.items()
+    }
+    return {name: int(match[1]) for name, match in found.items() if match}
 
 
 def _role(name: str, keys: set[str], ignored: set[str]) -> str:
@@ -221,8 +243,7 @@ def _unknown_names(settings: Settings, names: list[str], stored: list[str]) -> d
         for name in wanted:
             kept = option != "unique_key" and name.lower() in {n.lower() for n in stored}
             if name.lower() not in lower and not kept:
-                near = get_close_matches(name.lower(), lower, 1)
-                hint = f", did you mean '{names[lower.index(near[0])]}'?" if near else "."
+                hint = did_you_mean(name, names)
                 fault = f"{option}: the data have no column '{name}'{hint} They have: {', '.join(names)}"
                 faults.setdefault(option, []).append(fault)
     return faults

@@ -81,7 +81,7 @@ class Load:
     def _listed_rejects(self) -> str:
         if self.settings.on_cast_error != "rejects":
             return ""
-        date = f"date{literal(self.settings.effective_date)}"
+        date = self.settings.date
         return f", {self.spark.table(self.settings.rejects).where(f'eff_start_date = {date}').count()} rejected"
 
     # -- before anything is written -------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class Load:
 
     def _check_rows(self, rows: Any, counts: dict[str, int], layout: Layout) -> None:
         """Raise one error for what is at fault in `rows` (with keyhash, FAULT, COPIES), some of each shown."""
-        copies, copied = comparison.COPIES, f"{comparison.COPIES} > 1"
+        copies, copied = comparison.COPIES, f"{comparison.COPIES} > 1 and {FAULT} is null"
         kinds = [
             ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", f"concat({FAULT}, ' in ', {key_text(layout)})",
              "{} rows have NULL in a key part", "Give every row a whole key, or filter these out in the model"),
@@ -133,14 +133,15 @@ class Load:
     def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:
         settings = self.settings
         staged = stage(frame, layout, settings)
-        # a table that is dropped leaves the files of a place of one's own
+        # a table that is dropped leaves its files under a location_root: there rows are checked before they are written
         at_own_place = settings.location_root is not None
         there = settings.full_refresh or self.tables.exists(settings.base)
         careful = there or bool(layout.sensitive) or settings.on_cast_error == "rejects" or at_own_place
         if careful:
             staged = self._hold(staged)
             count = self._check_first(staged, layout)
-        self._write_rejects(frame, layout, anew=True)
+        with unless_beaten(settings):
+            self._write_rejects(frame, layout, anew=True)
         rows, properties = self._first_rows(staged, layout), {**layout.properties(settings), FIRST_LOAD: self.id}
         if self.tables.marker() != marker:
             raise_other_run(settings)
@@ -163,9 +164,9 @@ class Load:
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}
 
     def _first_rows(self, staged: Any, layout: Layout) -> Any:
-        """All rows as I, and the marker, still pending; what is at fault stands where later loads have their id."""
+        """All rows as I, their faults in the column of the load's id until these are checked, and a pending marker."""
         settings = self.settings
-        date = f"date{literal(settings.effective_date)}"
+        date = settings.date
         names = [column.name for column in layout.stored]
         rows = staged.where(kept_rows(settings)).selectExpr(
             "keyhash", "nonkeyhash", *quoted(names), "'I' as operation", f"{date} as eff_start_date",
@@ -227,9 +228,10 @@ class Load:
         counted = rows if not again else comparison.changes(compared, layout, settings)
         counts, purged = self._count(counted, known, layout)
         self._log_stage(f"writes {_listed(counts)} to {settings.base}")
-        self._write_rejects(frame, layout, anew=False)
+        with unless_beaten(settings):
+            self._write_rejects(frame, layout, anew=False)
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
-        today = f"eff_start_date = date{literal(settings.effective_date)}"
+        today = f"eff_start_date = {settings.date}"
         self._write_sensitive(rows.where(f"{news} and {today}"), layout)
         # a column's role is noted before it is there: a run killed in between leaves none that would be compared
         with unless_beaten(settings):
@@ -277,7 +279,7 @@ class Load:
         written = {"operation": f"coalesce({comparison.KEPT}, operation) as operation"}
         source = rows.selectExpr(action, "keyhash", *[written.get(name, quote(name)) for name in names])
         values = {action: "'put'", "keyhash": "''", "operation": literal(settings.extract_type),
-                  "eff_start_date": f"date{literal(settings.effective_date)}"}  # fmt: skip
+                  "eff_start_date": settings.date}  # fmt: skip
         fields = {f.name: type_text(f.dataType) for f in source.schema.fields}
         own = self.spark.range(1).selectExpr(
             *[f"{values.get(name, f'cast(null as {kind})')} as {quote(name)}" for name, kind in fields.items()]

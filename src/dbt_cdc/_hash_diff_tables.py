@@ -17,6 +17,7 @@ from typing import Any
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted, type_text
@@ -29,8 +30,6 @@ HISTORY_LOAD, FIRST_LOAD = "dbt_cdc.load", "dbt_cdc.first_load"
 #: Property of a model that is a table, where the catalog holds no views: the base table that its rows come from.
 MODEL_OF = "dbt_cdc.model_of"
 
-#: Formats whose tables a session remembers as they were.
-_REMEMBERED = ("iceberg",)
 #: How often a write that gives the same whenever it is done is repeated where another run's came in between.
 ATTEMPTS = 3
 
@@ -69,7 +68,7 @@ class Tables:
 
     def _look_again(self, table: str) -> None:
         """Let Spark see what another process has written: for half a minute it may show a table as it knows it."""
-        if self.settings.format in _REMEMBERED:
+        if format_of(self.settings.format).remembered:
             self.spark.sql(f"refresh table {table}")
 
     def stored(self) -> Stored:
@@ -102,7 +101,7 @@ class Tables:
         config = {
             "file_format": settings.format,
             "location_root": settings.location_root,
-            "partition_by": list(partition_by),
+            "partition_by": [part if "(" in part else quote(part.strip("`")) for part in partition_by],
             "persist_docs": {"relation": bool(settings.description)},
             "tblproperties": {**settings.table_properties, **_kept(properties)},
         }
@@ -256,13 +255,11 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         at = f" version as of {current_version(self.spark, self.settings)}"
         if self.marker(at) != marker:
             return False
-        base_columns = [f.name for f in self.spark.table(self.settings.base).schema.fields]
-        names = [name for name in base_columns if name not in (SUPPLIED, LOAD)]
         date = f"date{literal(marker.effective_date)}"
+        # its columns are that version's: a run that was beaten may have added some since
         rows = self.spark.sql(
-            f"select {', '.join(quoted(names))} from {self.settings.base}{at} "
-            f"where keyhash <> '' and eff_start_date = {date}"
-        )
+            f"select * from {self.settings.base}{at} where keyhash <> '' and eff_start_date = {date}"
+        ).drop(SUPPLIED, LOAD)
         properties = {FIRST_LOAD: first, HISTORY_LOAD: marker.load}
         if rebuild:
             self.create(self.settings.history, rows, properties, ["eff_start_date"])
@@ -356,11 +353,7 @@ where b.keyhash <> '' and b.operation <> 'D'
 
 def current_version(spark: Any, settings: Settings) -> str:
     """What `version as of` takes for the base table as it is now."""
-    queries = {
-        "delta": f"describe history {settings.base} limit 1",
-        "iceberg": f"select snapshot_id from {settings.base}.refs where name = 'main'",
-    }
-    return str(spark.sql(queries[settings.format]).collect()[0][0])
+    return str(spark.sql(format_of(settings.format).current_version.format(settings.base)).collect()[0][0])
 
 
 def _kept(properties: dict[str, str]) -> dict[str, str]:

@@ -11,11 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dbt_cdc._formats import format_of
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, without_void
-
-_REPLACEABLE = ("delta", "iceberg")
-#: what a table must be told before it takes names such as `a b` (for SQL: macros/formats)
-_ODD_NAMES_NEED = {"delta": {"delta.columnMapping.mode": "name"}}
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def create_statement(target: Target, query: str, names: Sequence[str], *, replac
     config = target.config
     file_format = config.get("file_format")
     clauses = [
-        f"create {'or replace ' if replace and file_format in _REPLACEABLE else ''}table {target.relation}",
+        f"create {'or replace ' if replace and format_of(file_format).replaceable else ''}table {target.relation}",
         f"using {file_format}" if file_format else "",
         _properties("options", _options(config)),
         _properties("tblproperties", {**_needed_by(names, file_format), **(config.get("tblproperties") or {})}),
@@ -91,7 +88,7 @@ def _options(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _needed_by(names: Sequence[str], file_format: Any) -> Mapping[str, str]:
-    return _ODD_NAMES_NEED.get(file_format, {}) if any(map(is_odd_name, names)) else {}
+    return format_of(file_format).odd_names_need if any(map(is_odd_name, names)) else {}
 
 
 def _properties(keyword: str, properties: Mapping[str, Any] | None) -> str:

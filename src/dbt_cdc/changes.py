@@ -8,10 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from dbt_common.events.contextvars import get_node_info
-from dbt_common.exceptions import DbtRuntimeError
-
-from dbt_cdc import edges
+from dbt_cdc._macros import run_macro, running_model, upstream_of
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
@@ -51,22 +48,18 @@ def table_changes(
         DbtRuntimeError: The model lacks the ``dbt.ref`` line, or runs outside dbt.
         CompilationError: The range or the format can't be had; the message says what can.
     """
-    node = get_node_info()
-    if not node:
-        raise DbtRuntimeError("dbt_cdc.table_changes reads for a model that dbt runs, and dbt runs none here")
+    unique_id = running_model("table_changes")
     outside = len(name) == 1 and "." in name[0]
-    unique_id = str(node["unique_id"])
+    v = version if v is None else v
     arguments = {
         "unique_id": unique_id,
-        "upstream": name[0]
-        if outside
-        else edges._relation(dbt, name, version if v is None else v, unique_id, "table_changes"),
+        "upstream": name[0] if outside else upstream_of(dbt, name, v, "table_changes"),
         "begin": _bound(begin),
         "end": _bound(end),
         "format": format,
         "unique_key": unique_key,
     }
-    return spark.sql(f"select * from {edges._run_macro('_table_changes_of_python', arguments)}")
+    return spark.sql(f"select * from {run_macro('_table_changes_of_python', arguments)}")
 
 
 def _bound(bound: str | int | date | None) -> str | int | None:

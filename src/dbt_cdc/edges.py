@@ -7,17 +7,13 @@ has finished moves them, in the node's own thread and before anything downstream
 
 from __future__ import annotations
 
-import re
 from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.factory import get_adapter_by_type
-from dbt_common.events.contextvars import get_node_info
 from dbt_common.events.event_manager_client import add_callback_to_manager, get_event_manager
-from dbt_common.exceptions import DbtRuntimeError
 
-#: What dbt gives for an upstream under `--empty` and `--sample`.
-_LIMITED = re.compile(r"^\(select \* from (.+?) where .*$", re.DOTALL)
+from dbt_cdc._macros import run_macro, running_model, upstream_of
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
@@ -54,36 +50,13 @@ def ref_changes(
         DbtRuntimeError: The model lacks the ``dbt.ref`` line, or runs outside dbt.
         CompilationError: The model can't read by ``ref_changes``; the message lists every reason.
     """
-    node = get_node_info()
-    if not node:
-        raise DbtRuntimeError("dbt_cdc.ref_changes reads for a model that dbt runs, and dbt runs none here")
-    relation = _relation(dbt, name, version if v is None else v, str(node["unique_id"]))
+    unique_id = running_model("ref_changes")
+    upstream = upstream_of(dbt, name, version if v is None else v, "ref_changes")
     how = {"by": by, "column": column, "unique_key": unique_key}
-    rows = _run_macro("_ref_changes_of_python", {"unique_id": node["unique_id"], "upstream": relation, **how})
+    rows = run_macro("_ref_changes_of_python", {"unique_id": unique_id, "upstream": upstream, **how})
     if _end not in get_event_manager().callbacks:
         add_callback_to_manager(_end)
     return spark.sql(f"select * from {rows}")
-
-
-def _relation(dbt: Any, name: tuple[str, ...], v: Any, model: str, reader: str = "ref_changes") -> str:
-    """The upstream's `schema.table`, from the functions that dbt adds to a compiled model."""
-    generated = dbt.ref.__globals__
-    version = {} if v is None else {"v": v}
-    for kind in ("ref", "source"):
-        try:
-            found = str(generated[kind](*name, **version, dbt_load_df_function=str))
-            return _LIMITED.sub(r"\1", found)
-        except (KeyError, TypeError):
-            continue
-    call = ", ".join([*map(repr, name), *(f"v={v!r}" for _ in version)])
-    raise DbtRuntimeError(
-        f"dbt_cdc: {model} reads {call} by {reader}, but dbt knows no such upstream of it, and so would not build "
-        f"that first. Add the line `dbt.ref({call})` (for a source `dbt.source({call})`) to the model"
-    )
-
-
-def _run_macro(name: str, arguments: dict[str, Any]) -> Any:
-    return get_adapter_by_type("spark").execute_macro(name, project="dbt_cdc", kwargs=arguments)
 
 
 def _end(message: Any) -> None:
@@ -96,4 +69,4 @@ def _end(message: Any) -> None:
         nullcontext() if succeeded else suppress(Exception),
         get_adapter_by_type("spark").connection_named(f"{node.unique_id}_edges"),
     ):
-        _run_macro("_end_of_python", {"unique_id": node.unique_id, "succeeded": succeeded})
+        run_macro("_end_of_python", {"unique_id": node.unique_id, "succeeded": succeeded})

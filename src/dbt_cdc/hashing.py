@@ -33,18 +33,18 @@ _JSON_OPTIONS = {
 }
 
 
-def hash_expression(fields: Sequence[Any], algorithm: str = "md5", *, prefix: str = "") -> str:
+def hash_expression(fields: Sequence[Any], algorithm: str = "md5") -> str:
     """SQL text of the digest (lower-case hex digits) of the given columns (StructFields)."""
-    return ALGORITHMS[algorithm].format(pre_image(fields, prefix=prefix))
+    return ALGORITHMS[algorithm].format(pre_image(fields))
 
 
-def pre_image(fields: Sequence[Any], *, prefix: str = "") -> str:
+def pre_image(fields: Sequence[Any]) -> str:
     """SQL text of the string that is hashed."""
     if not fields:
         return "'{}'"
     parts = []
     for field in sorted(fields, key=lambda field: (field.name.lower(), field.name)):
-        column = (f"{prefix}." if prefix else "") + quote(field.name)
+        column = quote(field.name)
         # no mere column: of one with a DEFAULT, Spark writes NULL as null
         parts += [literal(field.name.lower()), f"if({column} is null, null, {_canonical(column, field.dataType)})"]
     options = ", ".join(f"{literal(name)}, {literal(value)}" for name, value in _JSON_OPTIONS.items())

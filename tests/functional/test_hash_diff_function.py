@@ -48,6 +48,9 @@ def test_ignored_columns_and_other_algorithms(spark: SparkSession) -> None:
     second = spark.sql("select 1 as id, 'a' as v, 2 as batch")
     same = dbt_cdc.hash_diff(first, second, keys=["id"], ignore_columns=["batch"], hash_algorithm="sha2_256").collect()
     assert [(row.operation, row.batch, len(row.keyhash)) for row in same] == [("N", 1, 64)]
+    # one that only the current state has can be ignored, too
+    lacks = dbt_cdc.hash_diff(first, second.drop("batch"), keys=["id"], ignore_columns=["batch"]).collect()
+    assert [(row.operation, row.batch) for row in lacks] == [("N", 1)]
     differs = dbt_cdc.hash_diff(first, second, keys=["id"], hash_algorithm="xxhash64").collect()
     assert [(row.operation, row.batch, len(row.keyhash)) for row in differs] == [("U", 2, 16)]
     # digests of current that were made in another way are made anew

@@ -3,11 +3,12 @@
 {%- macro _with_after_images(table, scope, upto) -%}
     {#- CTEs that end in `completed`: the log's rows with after-images. Rows that no later change follows are as the table
         held them when last logged; where there are none in the range, that version may be gone. -#}
-    {%- set place = upto - table.timeline.offset -%}
+    {%- set commits = table.own.timeline.commits -%}
+    {%- set place = dbt_cdc._past_quiet(commits, upto - table.timeline.offset) -%}
     {%- set needed = place >= table.own.timeline.images_from or dbt_cdc._has_newest_changes(table, scope) -%}
     {%- if needed -%}
         {%- do dbt_cdc._require_images(table, place, "run the model, which brings the log up to the table") -%}
-        {%- set held = dbt_cdc._held_at(table, table.log.upto) -%}
+        {%- set held = dbt_cdc._held_at(table, commits[place].version) -%}
         {%- set conditions = ["logged.op != 'd'", 'logged.following is null'] -%}
         {%- for column in dbt_cdc._quoted_list(table.key) -%}
             {%- do conditions.append('logged.key.' ~ column ~ ' <=> held.image.' ~ column) -%}

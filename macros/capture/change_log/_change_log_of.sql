@@ -21,7 +21,7 @@
     {%- set noted, restarts = commits[-1], kept.get('dbt_cdc.restarts') == 'true' -%}
     {%- set upto = table.timeline.commits[0] if noted.version == table.timeline.follows else noted -%}
     {%- set lost = none if dbt_cdc._is_of_history(table, upto) else dbt_cdc._lost_log(existing, table, upto) -%}
-    {%- if lost and restarts -%}{%- do return(none) -%}{%- endif -%}
+    {%- if lost and (restarts or table.unchecked) -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults([lost] if lost and not dbt_cdc._is_expired(table, upto) else []) -%}
     {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'noted': noted.version, 'upto': upto.version,
                    'commits': commits, 'lost': lost, 'restarts': restarts}) -%}

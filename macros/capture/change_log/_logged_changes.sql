@@ -9,7 +9,7 @@
     {%- set upto = dbt_cdc._place_of_version(table, log.upto) -%}
     {%- if upto <= scope.begin -%}{%- do return(dbt_cdc._since_logged(table, scope.begin, scope.end)) -%}{%- endif -%}
     {%- if upto < scope.end %}
-    {{ dbt_cdc._since_logged(table, upto, scope.end).replace('row_changes as (', 'since_logged as (') }},
+    {{ dbt_cdc._since_logged(table, upto, scope.end, 'since_logged') }},
     {%- endif %}
 
     logged as (
@@ -44,6 +44,7 @@
             no more is none #}
         where ts <= timestamp_micros({{ commits[[upto, scope.end] | min].micros }}) and {{ dbt_cdc._differ(table) }}
         {%- if upto < scope.end %}
+        {#- after all that is logged, whose positions are microseconds since 1970 (10^15) #}
         union all
         select position + 1000000000000000000, op, ts, version, before, after from since_logged
         {%- endif %}
@@ -51,15 +52,15 @@
 {%- endmacro -%}
 
 
-{%- macro _since_logged(table, begin, end) -%}
-    {#- CTEs that end in `row_changes`: what the log does not have yet, from the table. -#}
+{%- macro _since_logged(table, begin, end, name='row_changes') -%}
+    {#- CTEs that end in one called `name`: what the log does not have yet, from the table. -#}
     {%- set offset = table.timeline.offset -%}
     {%- do dbt_cdc._raise_faults([table.log.lost] if begin < offset else []) -%}
     images as (
         {{ dbt_cdc._images_by_commit(table.own, begin - offset, end - offset) }}
     ),
 
-    {{ dbt_cdc._paired_by_key(table) }}
+    {{ dbt_cdc._paired_by_key(table, name) }}
 {%- endmacro -%}
 
 

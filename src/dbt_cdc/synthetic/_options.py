@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
+from dbt_cdc._hints import did_you_mean
 from dbt_cdc.synthetic._checks import raise_faults
 from dbt_cdc.synthetic._columns import Columns
 from dbt_cdc.synthetic._loads import incremental, incremental_faults, initial, initial_faults, shape_of
@@ -58,9 +58,7 @@ def _name_faults(required: tuple[str, ...], options: Any) -> Iterator[str]:
     known = (*_INCREMENTAL, *_COLUMNS, *_OPTIONAL)
     for name in options:
         if name not in known:
-            near = get_close_matches(str(name), known, 1)
-            hint = f", did you mean {near[0]!r}?" if near else "."
-            yield f"unknown option {name!r}{hint} Known: {', '.join(known)}"
+            yield f"unknown option {name!r}{did_you_mean(str(name), known)} Known: {', '.join(known)}"
     for name in required:
         if name not in options:
             yield f"option {name!r} is required"

@@ -1,0 +1,54 @@
+{#- Which columns an option means, which reach the target, and in what order. -#}
+{%- macro _apply_columns(wanted, option, names, faults) -%}
+    {#- The columns an option names, spelled as the batch spells them; a fault for each that it does not have. -#}
+    {%- set found = [] -%}
+    {%- for name in wanted -%}
+        {%- set alike = [name] if name in names else [] -%}
+        {%- for candidate in names if candidate | lower == name | lower -%}{%- do alike.append(candidate) -%}{%- endfor -%}
+        {%- if alike -%}
+            {%- do found.append(alike | first) -%}
+        {%- else -%}
+            {%- do faults.append(option ~ ": " ~ dbt_cdc._unknown_name('column', name, names)) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(found) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_reaching(plan, names, known) -%}
+    {#- The batch's columns that reach the target, keys left out, in the batch's order. -#}
+    {%- set options, faults = plan.options, plan.faults -%}
+    {%- set listed = dbt_cdc._apply_columns(options.column_list or [], 'column_list', names + known, faults) | map('lower') | list -%}
+    {%- set except = dbt_cdc._apply_columns(options.except_column_list or [], 'except_column_list', names, faults) -%}
+    {%- set keys = plan.key | map('lower') | list -%}
+    {%- for key in except if key | lower in keys -%}
+        {%- do faults.append("except_column_list: the key column '" ~ key ~ "' must reach the target") -%}
+    {%- endfor -%}
+    {#- the list of the columns that an event sets is an instruction, not data -#}
+    {%- set except = except + ([plan.columns_to_update] if plan.columns_to_update else []) -%}
+    {%- set reaching = [] -%}
+    {%- for name in names if name | lower not in keys -%}
+        {%- if (name | lower in listed if options.column_list else name not in except) -%}
+            {%- if name | lower in plan.reserved or (name | lower).startswith('_dbt_cdc_') -%}
+                {%- do faults.append("the column '" ~ name ~ "' has a name that apply_changes uses itself: leave it out by"
+                                     ~ " except_column_list, or rename it") -%}
+            {%- endif -%}
+            {%- do reaching.append(name) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(reaching) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_order(plan, names, known) -%}
+    {#- The target's columns in order, start and end left out: an existing table's own, then those of the batch that it gets. -#}
+    {%- set order, own = [], [] -%}
+    {%- set reaching = plan.payload | map(attribute='name') | list -%}
+    {%- for name in (known | map(attribute='name') | list) + names -%}
+        {%- if name | lower not in own + plan.reserved and (name in plan.key + reaching or loop.index0 < known | length) -%}
+            {%- do order.append(name) -%}
+            {%- do own.append(name | lower) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(order) -%}
+{%- endmacro -%}

@@ -1,0 +1,148 @@
+{#- Delta's timeline, out of `describe history`. Each part of it is found by a walk of its own through the commits, oldest first:
+    {version, micros, operation, parameters, and what timeline.sql says of a commit}. -#}
+
+{%- macro delta__timeline(relation) -%}
+    {%- set commits, properties = dbt_cdc._delta_commits(relation), dbt_cdc._table_properties(relation) -%}
+    {%- set renamed = dbt_cdc._delta_last_rename(commits) -%}
+    {%- set kept = [dbt_cdc._delta_oldest_file(commits), renamed or 0] | max -%}
+    {%- set allowed = dbt_cdc._delta_oldest_allowed(commits, properties) -%}
+    {#- what the first commit in the list changed can be compared with nothing if there were others before it -#}
+    {%- set whole = commits[0].version == '0' -%}
+    {%- set comparable_from = kept + 1 if kept > 0 or not whole else 0 -%}
+    {#- Delta keeps the text that it was given: dbt writes a YAML `true` as True -#}
+    {%- set is_fed = properties.get('delta.enableChangeDataFeed', '') | lower == 'true' -%}
+    {%- do return({
+        'commits': commits,
+        'feed_from': [dbt_cdc._delta_fed_from(commits), comparable_from, allowed] | max if is_fed else none,
+        'images_from': [kept, allowed] | max,
+        'whole': whole,
+        'renamed': renamed,
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_commits(relation) -%}
+    {%- set rows, commits = run_query('describe history ' ~ relation).rows | list, [] -%}
+    {%- do rows.reverse() -%}
+    {%- set micros = dbt_cdc._epoch_micros(rows | map(attribute='timestamp') | list) -%}
+    {%- for row in rows -%}
+        {%- set operation, parameters = row['operation'], fromjson(row['operationParameters'] or '{}') or {} -%}
+        {%- do commits.append({
+            'version': row['version'] | int | string,
+            'micros': micros[loop.index0],
+            'operation': operation,
+            'parameters': parameters,
+            'quiet': operation in dbt_cdc._delta_metadata_operations(),
+            'appends': 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
+            'retypes': 'REPLACE TABLE' in operation or parameters.get('mode') == 'Overwrite'
+                       or operation in ['RESTORE', 'CHANGE COLUMN', 'CHANGE COLUMNS'],
+        }) -%}
+    {%- endfor -%}
+    {%- do return(commits) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_metadata_operations() -%}
+    {#- Commits that leave rows and files as they are. -#}
+    {%- do return([
+        'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'RENAME COLUMN', 'DROP COLUMNS', 'SET TBLPROPERTIES',
+        'UNSET TBLPROPERTIES', 'ADD CONSTRAINT', 'DROP CONSTRAINT', 'CLUSTER BY', 'UPGRADE PROTOCOL', 'COMPUTE STATS',
+        'VACUUM START', 'VACUUM END',
+    ]) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_fed_from(commits) -%}
+    {#- Place of the first commit since which the feed has surely been on, as far as the commits tell. RESTORE brings back
+        the feed's state, too: where that was not surely on, it is known again after the commit. -#}
+    {%- set fed = namespace(is_on=none, since=none) -%}
+    {%- for commit in commits -%}
+        {%- set restored = dbt_cdc._delta_restored(commit) -%}
+        {%- if restored is not none and (fed.since is none or restored < commits[fed.since].version | int) -%}
+            {%- set fed.is_on, fed.since = none, loop.index0 + 1 -%}
+        {%- endif -%}
+        {%- set said = dbt_cdc._delta_feed_state(commit.operation, commit.parameters) -%}
+        {#- the first that is said may be that it was switched on, after older commits that are gone -#}
+        {%- if fed.is_on is none and said is sameas true -%}{%- set fed.since = none -%}{%- endif -%}
+        {%- set fed.is_on = said if said is not none else fed.is_on -%}
+        {%- if fed.is_on is sameas false -%}
+            {%- set fed.since = none -%}
+        {%- elif fed.since is none -%}
+            {%- set fed.since = loop.index0 -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(fed.since or 0) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_restored(commit) -%}
+    {#- The version that a commit brings back, or none. -#}
+    {%- do return((commit.parameters.get('version') or -1) | int if commit.operation == 'RESTORE' else none) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_feed_state(operation, parameters) -%}
+    {#- What a commit says about the feed: true, false, or none where it says nothing. -#}
+    {%- set name = 'delta.enableChangeDataFeed' -%}
+    {%- set said = parameters.get('properties') -%}
+    {%- set properties = fromjson(said) if said is string else said -%}
+    {%- if operation == 'UNSET TBLPROPERTIES' -%}
+        {%- do return(false if name in (properties or []) else none) -%}
+    {%- endif -%}
+    {%- if properties is mapping and name in properties -%}
+        {%- do return(properties[name] | string | lower == 'true') -%}
+    {%- endif -%}
+    {%- do return(false if 'CREATE' in operation or 'REPLACE TABLE' in operation else none) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_last_rename(commits) -%}
+    {#- Place of the last commit that renamed a column, or brought back a version from before one that did; or none. -#}
+    {%- set renamed = namespace(place=none) -%}
+    {%- for commit in commits -%}
+        {%- set restored = dbt_cdc._delta_restored(commit) -%}
+        {%- set taken_back = restored is not none and renamed.place is not none
+                             and restored < commits[renamed.place].version | int -%}
+        {%- if commit.operation == 'RENAME COLUMN' or taken_back -%}{%- set renamed.place = loop.index0 -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(renamed.place) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_oldest_allowed(commits, properties) -%}
+    {#- Place of the oldest version that Delta lets anyone read: Delta 4.4 refuses those that were committed longer ago
+        than the table keeps deleted files, whether or not VACUUM took any, unless a setting says otherwise; the latest may
+        be of any age. -#}
+    {%- set given = properties.get('delta.deletedFileRetentionDuration') -%}
+    {%- if given -%}
+        {%- set span = given if (given | lower | trim).startswith('interval') else 'interval ' ~ given -%}
+        {%- set oldest = run_query('select unix_micros(current_timestamp() - cast(' ~ dbt_cdc._literal(span) ~ ' as interval))')[0][0] -%}
+    {%- else -%}
+        {%- set oldest = ((modules.datetime.datetime.now(modules.pytz.utc).timestamp() - 7 * 86400) * 1000000) | int -%}
+    {%- endif -%}
+    {%- set allowed = namespace(place=commits | length - 1) -%}
+    {%- for commit in commits if commit.micros >= oldest -%}
+        {%- if loop.first -%}{%- set allowed.place = commits.index(commit) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- if allowed.place > 0 -%}
+        {%- set is_enforced = run_query('set spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration')[0][1] -%}
+        {%- if is_enforced | lower == 'false' -%}{%- do return(0) -%}{%- endif -%}
+    {%- endif -%}
+    {%- do return(allowed.place) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_oldest_file(commits) -%}
+    {#- Place of the oldest version whose files no VACUUM may have deleted: the last that took files out of the table before
+        the time that was kept. -#}
+    {%- set horizon, oldest = namespace(micros=0), namespace(place=0) -%}
+    {%- for commit in commits if commit.operation == 'VACUUM START' -%}
+        {%- set retention = commit.parameters.get('specifiedRetentionMillis') or commit.parameters.get('defaultRetentionMillis') -%}
+        {%- set horizon.micros = [horizon.micros, commit.micros - (retention or 0) | int * 1000] | max -%}
+    {%- endfor -%}
+    {%- for commit in commits if commit.micros < horizon.micros and not (commit.quiet or commit.appends)
+        and commit.operation not in ['CREATE TABLE', 'CREATE TABLE AS SELECT'] -%}
+        {%- set oldest.place = commits.index(commit) -%}
+    {%- endfor -%}
+    {%- do return(oldest.place) -%}
+{%- endmacro -%}

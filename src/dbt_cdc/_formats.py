@@ -1,0 +1,46 @@
+"""What differs between table formats in what Python writes; the SQL side has macros/formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Format:
+    """One table format; the defaults are those of a format that is nothing but files."""
+
+    #: `create or replace table` works
+    replaceable: bool = False
+    #: table properties without which names such as `a b` are refused
+    odd_names_need: Mapping[str, str] = field(default_factory=dict)
+    #: a session remembers tables as they were, for half a minute
+    remembered: bool = False
+    #: what it, or Spark itself, says when it refuses a write because of another one
+    conflict: str = r"(?!)"
+    #: query for what `version as of` takes for a table as it is now
+    current_version: str = ""
+
+
+_FORMATS = {
+    "delta": Format(
+        replaceable=True,
+        odd_names_need={"delta.columnMapping.mode": "name"},
+        conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
+        r"FIELD_ALREADY_EXISTS",
+        current_version="describe history {} limit 1",
+    ),
+    "iceberg": Format(
+        replaceable=True,
+        remembered=True,
+        conflict=r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
+        r"Cannot determine history|FIELD_ALREADY_EXISTS",
+        current_version="select snapshot_id from {}.refs where name = 'main'",
+    ),
+}
+
+
+def format_of(name: Any) -> Format:
+    """The format that a `file_format` names."""
+    return _FORMATS.get(name, Format())

@@ -1,0 +1,126 @@
+"""Upstreams that are hard to ask: names that need quotes, and what has become of a table since it was read."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.functional.test_edges import summary
+from tests.support.project import Project
+
+READER = """
+    {{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}}}
+    select id, {columns} from {{{{ dbt_cdc.ref_changes({upstream}) }}}}
+"""
+
+
+@pytest.mark.one_format("iceberg")  # Spark's own catalog takes no such names
+def test_upstreams_whose_names_need_quotes_are_read_in_every_way(project: Project) -> None:
+    table = f"{project.schema}.`my-orders`"
+    columns = "id int, v string, cdc_datetime_updated timestamp"
+    project.sql(f"create table {table} ({columns}) using iceberg")
+    project.sql(f"insert into {table} values (1, 'a', timestamp_seconds(1)), (2, 'b', timestamp_seconds(2))")
+    python = """
+        import dbt_cdc
+
+
+        def model(dbt, spark):
+            dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+            dbt.source("raw", "my-orders")
+            return dbt_cdc.ref_changes(dbt, spark, "raw", "my-orders", by={by!r}, unique_key={key!r}).drop("cdc_datetime_updated")
+    """
+    source = "source('raw', 'my-orders')"
+    project.write(
+        {
+            "models/sources.yml": f"""
+                sources: [{{name: raw, schema: {project.schema}, quoting: {{identifier: true}}, tables: [{{name: my-orders}}]}}]
+            """,
+            "models/by_column.sql": READER.format(columns="v", upstream=source),
+            "models/by_version.sql": READER.format(
+                columns="v, _op", upstream=f"{source}, by='version', unique_key='id'"
+            ),
+            "models/python_by_column.py": python.format(by="column", key=None),
+            "models/python_by_version.py": python.format(by="version", key="id"),
+            "models/asked.sql": f"""
+                {{{{ config(materialized='table') }}}}
+                select op, before.v as was, after.v as became, source
+                from {{{{ dbt_cdc.table_changes({source}, unique_key='id') }}}}
+            """,
+        }
+    )
+    project.dbt("run", "--exclude", "asked")
+    project.sql(f"delete from {table} where id = 1")
+    project.sql(f"merge into {table} t using (select 2 as id) s on t.id = s.id when matched then update set"
+                " v = 'c', cdc_datetime_updated = timestamp_seconds(3)")  # fmt: skip
+    name, by_column = "my-orders", "by cdc_datetime_updated"
+    assert [line[:3] + line[4:5] for line in summary(project)] == [
+        [name, "by_column", by_column, "1"],
+        [name, "by_version", "by version", "2"],
+        [name, "python_by_column", by_column, "1"],
+        [name, "python_by_version", "by version", "2"],
+    ]
+    project.dbt("run")
+    assert project.rows("select * from {schema}.by_column order by id") == [(1, "a"), (2, "c")]
+    assert project.rows("select * from {schema}.python_by_column order by id") == [(1, "a"), (2, "c")]
+    both = [(1, "a", "d"), (2, "c", "u")]
+    assert project.rows("select * from {schema}.by_version order by id") == both
+    assert project.rows("select * from {schema}.python_by_version order by id") == both
+    source_name = f"{project.schema}.my-orders"
+    assert project.rows("select * from {schema}.asked order by op, was, became") == [
+        ("d", "a", None, source_name),
+        ("i", None, "a", source_name),
+        ("i", None, "b", source_name),
+        ("u", "b", "c", source_name),
+    ]
+    assert [line[4] for line in summary(project)] == ["0", "0", "0", "0"]
+
+
+@pytest.mark.one_format("delta")
+def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: Project) -> None:
+    feed = "tblproperties ('delta.enableChangeDataFeed' = 'true')"
+    columns = "id int, cdc_datetime_updated timestamp"
+    row = "(1, timestamp_seconds(1))"
+    for name in ("gone", "healthy", "remade", "stampless", "unkeyed"):
+        project.sql(f"create table {{schema}}.{name} ({columns}) using delta {feed}")
+        project.sql(f"insert into {{schema}}.{name} values {row}")
+    names = ["gone", "healthy", "remade", "stampless", "unkeyed"]
+    project.write(
+        {
+            "models/sources.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{', '.join(f'{{name: {n}}}' for n in names)}]}}]",
+            "models/logged.sql": """
+                {{ config(materialized='apply_changes', unique_key='id',
+                          meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'key_op'}}) }}
+                select 1 as id, 1 as seq
+            """,
+            "models/of_logged.sql": READER.format(columns="_op", upstream="'logged', by='version'"),
+            **{
+                f"models/of_{name}.sql": READER.format(columns=rest, upstream=f"source('raw', '{name}'){how}")
+                for name, rest, how in [
+                    ("gone", "1 as one", ""),
+                    ("healthy", "1 as one", ""),
+                    ("remade", "_op", ", by='version', unique_key='id'"),
+                    ("stampless", "1 as one", ""),
+                    ("unkeyed", "_op", ", by='version', unique_key='id'"),
+                ]
+            },
+        }
+    )
+    project.dbt("run")
+    project.sql("drop table {schema}.gone")
+    for name in ("remade", "logged"):
+        project.sql(f"drop table {{schema}}.{name}")
+        project.sql(f"create table {{schema}}.{name} (id int, seq int) using delta {feed}")
+    project.sql("create or replace table {schema}.stampless (id int) using delta")
+    project.sql("create or replace table {schema}.unkeyed (number int) using delta")
+    project.sql("insert into {schema}.stampless values (7), (8)")
+    project.sql("insert into {schema}.healthy values (2, timestamp_seconds(61))")
+    cells = {line[0]: line[2:] for line in summary(project)}
+    assert cells == {
+        "gone": ["by cdc_datetime_updated", "-", "the upstream is gone", "-"],
+        "healthy": ["by cdc_datetime_updated", "1970-01-01 00:00:01", "1", "00:01:00"],
+        "logged": ["by version", cells["logged"][1], "needs --full-refresh", cells["logged"][3]],
+        "remade": ["by version", "1", "needs --full-refresh", cells["remade"][3]],
+        "stampless": ["all rows", "-", "2", "-"],
+        "unkeyed": ["by version", "1", "the upstream lacks the key column id", "-"],
+    }
+    project.dbt("run-operation", "reset_watermarks", "--args", f"{{source: {project.schema}.healthy}}")
+    assert [line[2:] for line in summary(project) if line[0] == "healthy"] == [["start again", "-", "2", "-"]]

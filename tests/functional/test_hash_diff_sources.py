@@ -1,0 +1,87 @@
+"""What a hash_diff model keeps of the tables that its data come from: values, and nothing that those say of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt_cdc._hash_diff_tables import Tables
+from tests.support.project import Project
+
+MODEL = """
+    def model(dbt, spark):
+        dbt.config(materialized="hash_diff", unique_key="id")
+        return spark.table(dbt.config.get("data"))
+"""
+YAML = """
+    models:
+      - name: people
+        config:
+          data: "{{ target.schema }}.{{ var('data') }}"
+          meta: {dbt_cdc: {effective_date: "{{ var('day') }}"}}
+        columns:
+          - {name: ssn, data_type: string, config: {meta: {dbt_cdc: {sensitive: true}}}}
+          - {name: city, data_type: varchar(6)}
+"""
+
+
+def load(data: str, day: int) -> list[str]:
+    return ["run", "--vars", f"{{data: {data}, day: '2020-01-0{day}'}}"]
+
+
+@pytest.mark.one_format("delta")  # which holds its columns to such lengths, and takes no DEFAULT
+def test_lengths_and_defaults_of_the_source_stay_there_and_those_of_the_yaml_hold(project: Project) -> None:
+    project.write({"models/people.py": MODEL, "models/people.yml": YAML})
+    project.sql("create table {schema}.short (id int, ssn varchar(4), city string default 'Rome') using parquet")
+    project.sql("create table {schema}.long (id int, ssn varchar(9), city varchar(10)) using parquet")
+    project.sql("insert into {schema}.short values (1, '1234', 'Oslo'), (2, '5678', default)")
+    project.sql("insert into {schema}.long values (1, 'hush-1234', 'Oslo'), (2, '5678', 'Madrid')")
+    project.dbt(*load("short", 1))
+    project.dbt(*load("long", 2))
+
+    current = [(1, "Oslo", "U", "2020-01-02"), (2, "Madrid", "U", "2020-01-02")]
+    query = "select id, city, operation, cast(eff_start_date as string) from {schema}.people"
+    assert project.rows(f"{query} order by id") == current
+    assert project.rows(f"{query}__history order by eff_start_date, id") == [
+        (1, "Oslo", "I", "2020-01-01"),
+        (2, "Rome", "I", "2020-01-01"),
+        *current,
+    ]
+    sensitive = (
+        "select p.id, s.ssn from {schema}.people p join {schema}.people__sensitive s using (keyhash) order by id"
+    )
+    assert project.rows(sensitive) == [(1, "hush-1234"), (2, "5678")]
+    for table, column in (("people__base", "city"), ("people__history", "city"), ("people__sensitive_base", "ssn")):
+        described = {row[0]: row[1] for row in project.rows(f"describe {{schema}}.{table}")}
+        assert described[column] == "string"
+
+    project.sql("insert into {schema}.long values (3, '3', 'Stockholm'), (4, null, null)")
+    told = "1 rows have a value that does not cast: does not cast: city (varchar(6)) 'Stockholm'"
+    assert told in project.error(*load("long", 3))
+    assert project.rows(f"{query} order by id") == current
+
+
+@pytest.mark.one_format("iceberg")  # whose versions keep the columns that they had
+def test_a_history_is_mended_beside_a_column_that_a_beaten_run_has_added(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write({"models/people.py": MODEL, "models/people.yml": YAML.partition("columns:")[0]})
+    for name, rows in {"one": "(1, 'a')", "two": "(1, 'b'), (2, 'c')"}.items():
+        project.sql(f"create table {{schema}}.{name} (id int, v string) using iceberg")
+        project.sql(f"insert into {{schema}}.{name} values {rows}")
+    project.dbt(*load("one", 1))
+
+    def killed(*_: object) -> bool:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Tables, "_write_history", killed)
+        assert "killed" in project.error(*load("two", 2))
+    # what a run does before it is beaten in its merge
+    project.sql("alter table {schema}.people__base add columns (w string)")
+    project.dbt(*load("two", 3))
+    history = "select id, v, operation, cast(eff_start_date as string) from {schema}.people__history"
+    assert project.rows(f"{history} order by eff_start_date, id") == [
+        (1, "a", "I", "2020-01-01"),
+        (1, "b", "U", "2020-01-02"),
+        (2, "c", "I", "2020-01-02"),
+    ]

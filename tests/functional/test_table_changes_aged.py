@@ -1,0 +1,87 @@
+"""Delta lets nobody read versions from before the table's retention, whether or not VACUUM has taken any of their files."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.functional.test_table_changes_ranges import WRITES
+from tests.support.changes import Changes
+from tests.support.project import Project
+
+pytestmark = pytest.mark.one_format("delta")
+
+DAY = 86400
+
+
+@pytest.fixture
+def changes(project: Project) -> Changes:
+    return Changes(project)
+
+
+def age(changes: Changes, table: str, *days: float) -> None:
+    """Let the first commits of a table be so many days old: a commit's time is that of its file."""
+    (detail,) = changes.project.spark.sql(f"describe detail {changes.project.schema}.{table}").collect()
+    log = Path(detail["location"].removeprefix("file:")) / "_delta_log"
+    for version, ago in enumerate(days):
+        os.utime(log / f"{version:020}.json", (time.time() - ago * DAY,) * 2)
+
+
+def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it(changes: Changes) -> None:
+    for table, feed in {"fed": True, "bare": False, "kept": True}.items():
+        properties = "'delta.deletedFileRetentionDuration' = 'interval 10 days'" if table == "kept" else ""
+        changes.create(table, "id int, v string", feed=feed, properties=properties)
+        changes.write(table, *WRITES[:2])
+        age(changes, table, 9, 8.5, 8)
+    changes.create("replaced", "id int, v string")
+    changes.write("replaced", "insert into {t} values (1, 'a'), (2, 'b')")
+    changes.project.write(
+        {
+            "models/reader.sql": """
+                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                select * from {{ dbt_cdc.ref_changes(api.Relation.create(schema=target.schema, identifier='fed'),
+                                                     by='version', unique_key='id') }}
+            """
+        }
+    )
+    changes.project.dbt("run")
+    for table in ("fed", "bare", "kept"):
+        changes.write(table, *WRITES[2:])
+    changes.write("replaced", "insert overwrite {t} values (1, 'a'), (2, 'z')")
+    age(changes, "replaced", 9, 8)
+    changes.ask(
+        fed_earliest="'{schema}.fed', unique_key='id'",
+        fed_allowed="'{schema}.fed', unique_key='id', begin=2",
+        fed_gone="'{schema}.fed', unique_key='id', begin=1",
+        bare_allowed="'{schema}.bare', unique_key='id', begin=3",
+        bare_gone="'{schema}.bare', unique_key='id', begin=2",
+        bare_all="'{schema}.bare', unique_key='id'",
+        kept_all="'{schema}.kept', unique_key='id'",
+        replaced_last="'{schema}.replaced', unique_key='id', begin=1",
+    )
+    told = {line.split(":")[0]: line for line in changes.project.error("run").replace("\n  ", " ").splitlines()}
+    inserted, updated = ("i", None, (3, "c")), ("u", (1, "a"), (1, "z"))
+    assert changes.answer("fed_earliest", "fed") == [inserted, updated]
+    assert changes.answer("fed_allowed", "fed") == [inserted, updated]
+    assert (
+        "(1, latest] begins before the change feed, expected one that begins at or after version 2 ("
+        in told["fed_gone"]
+    )
+    assert changes.answer("bare_allowed", "bare") == [updated]
+    assert (
+        "(2, latest] begins before what can still be read, expected one that begins at or after version 3 ("
+        in told["bare_gone"]
+    )
+    assert sorted(changes.answer("bare_all", "bare")) == [("i", None, (1, "z")), ("i", None, (2, "b")), inserted]
+    first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
+    assert changes.answer("kept_all", "kept") == [*first, inserted, updated]
+    assert changes.answer("replaced_last", "replaced") == [("u", (2, "b"), (2, "z"))]
+    # all was read up to version 2 when that was the latest
+    assert changes.project.rows("select * from {schema}.reader order by id") == [
+        (1, "z", "u"),
+        (2, "b", "i"),
+        (3, "c", "i"),
+    ]

@@ -45,7 +45,7 @@ from versions
     {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != generation -%}
         {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()]) -%}
     {%- endif -%}
-    {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.batch) -%}
+    {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch) -%}
     {%- if after.begun == plan.begun -%}
         {%- do dbt_cdc._apply_mark(plan, 'applied', batches) -%}
     {%- else -%}

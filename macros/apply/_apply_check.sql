@@ -85,10 +85,10 @@ compared as (
     select
         {{ shown }}, events._dbt_cdc_kind, events._dbt_cdc_hash,
         {%- if plan.collected %}
-        coalesce(bool_or(known._dbt_cdc_hash = events._dbt_cdc_hash), false) as seen,
-        coalesce(bool_or(known._dbt_cdc_hash <> events._dbt_cdc_hash), false) as contradicted
+        coalesce(bool_or(known._dbt_cdc_hash = events._dbt_cdc_hash), false) as _dbt_cdc_seen,
+        coalesce(bool_or(known._dbt_cdc_hash <> events._dbt_cdc_hash), false) as _dbt_cdc_contradicted
         {%- else %}
-        false as seen, false as contradicted
+        false as _dbt_cdc_seen, false as _dbt_cdc_contradicted
         {%- endif %}
     from events
     {%- if plan.collected %}
@@ -101,17 +101,18 @@ compared as (
 moments as (
     select
         {{ dbt_cdc._quoted_list(identity) | join(', ') }},
-        count(*) as events,
-        count_if(not seen) as fresh,
-        count_if(not seen and _dbt_cdc_kind = 'truncate') as fresh_truncates,
-        count_if(_dbt_cdc_kind = 'upsert') > 1 or bool_or(contradicted) as contradictory
+        count(*) as _dbt_cdc_events,
+        count_if(not _dbt_cdc_seen) as _dbt_cdc_fresh,
+        count_if(not _dbt_cdc_seen and _dbt_cdc_kind = 'truncate') as _dbt_cdc_fresh_truncates,
+        count_if(_dbt_cdc_kind = 'upsert') > 1 or bool_or(_dbt_cdc_contradicted) as _dbt_cdc_contradictory
     from compared
     group by {{ dbt_cdc._quoted_list(identity) | join(', ') }}
 )
 
 select
-    coalesce(sum(events), 0), coalesce(sum(fresh), 0), coalesce(sum(fresh_truncates), 0), count_if(contradictory),
-    array_join(slice(array_sort(collect_set(if(contradictory, to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})), null))), 1, 5), ' ')
+    coalesce(sum(_dbt_cdc_events), 0), coalesce(sum(_dbt_cdc_fresh), 0), coalesce(sum(_dbt_cdc_fresh_truncates), 0),
+    count_if(_dbt_cdc_contradictory),
+    array_join(slice(array_sort(collect_set(if(_dbt_cdc_contradictory, to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})), null))), 1, 5), ' ')
 from moments
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}

@@ -46,7 +46,7 @@
 {%- macro _apply_add_columns(plan, relations) -%}
     {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
     {%- for relation in relations if plan.new -%}
-        {%- set has = adapter.get_columns_in_relation(relation) | map(attribute='name') | map('lower') | list -%}
+        {%- set has = dbt_cdc._columns_of(relation) | map(attribute='name') | map('lower') | list -%}
         {%- set types, added = {}, [] -%}
         {%- for column in plan.new if column.name | lower not in has -%}
             {%- do types.update({column.name: plan.types[column.name | lower]}) -%}

@@ -24,7 +24,7 @@ everything as (
 last_moments as (
     select
         {{ key | join(', ') }},
-        max(struct({{ moments }}, _dbt_cdc_kind = 'delete' as deleted)) as last_event
+        max(struct({{ moments }}, _dbt_cdc_kind = 'delete' as _dbt_cdc_deleted)) as _dbt_cdc_last_event
     from everything
     where _dbt_cdc_kind <> 'truncate'
     group by {{ key | join(', ') }}
@@ -38,7 +38,8 @@ live as (
 )
 
 select
-    count_if(last_moments.last_event.deleted or coalesce(last_moments.last_event._dbt_cdc_sequence <= {{ truncated }}, false)) as closed,
+    count_if(last_moments._dbt_cdc_last_event._dbt_cdc_deleted
+        or coalesce(last_moments._dbt_cdc_last_event._dbt_cdc_sequence <= {{ truncated }}, false)) as closed,
     count(*) as live
 from live
 left join last_moments on {{ dbt_cdc._apply_same(plan.key, 'live', 'last_moments') }}

@@ -48,7 +48,7 @@ from ({{ plan.versions }}) as versions
 {%- endmacro -%}
 
 
-{%- macro _apply_batches(ledger, batch='', retention='0 seconds') -%}
+{%- macro _apply_batches(ledger, format, batch='', retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
           begun          a signature of the batches that other runs than `batch` recorded; 0: none did
           pending        batches that were recorded but never applied, because their run was killed
@@ -69,6 +69,7 @@ select
 from {{ ledger }}
 where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {%- endset -%}
+    {%- do dbt_cdc._look_again(ledger, format) -%}
     {%- set row = run_query(query)[0] -%}
     {%- do return({'begun': row[0], 'pending': row[1].split(' ') if row[1] else [],
                    'truncating': row[2], 'purge_due': row[3], 'truncated': row[4]}) -%}

@@ -25,7 +25,7 @@
       events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
       written                             _apply_write: `changes` was made -#}
 {%- macro _apply_plan(options, relations, state) -%}
-    {%- set batch = adapter.get_columns_in_relation(relations.stage) -%}
+    {%- set batch = dbt_cdc._columns_of(relations.stage) -%}
     {%- set known = dbt_cdc._apply_known(relations, state) -%}
     {%- set names = batch | map(attribute='name') | list -%}
     {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, batch) -%}
@@ -54,7 +54,7 @@
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
     {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
-    {%- set own = dbt_cdc._whole_types(relations.ledger if state.rebuild else relations.target, known) -%}
+    {%- set own = dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known) -%}
     {%- do plan.update(casts=dbt_cdc._apply_casts(plan, own)) -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
@@ -70,6 +70,9 @@
 {%- macro _apply_name_faults(plan) -%}
     {#- A key and the ends of intervals are columns of one table. -#}
     {%- set faults, taken = [], [] -%}
+    {%- for name in plan.key if (name | lower).startswith('_dbt_cdc_') -%}
+        {%- do faults.append("the key column '" ~ name ~ "' has a name that apply_changes uses itself: rename it") -%}
+    {%- endfor -%}
     {%- for name in plan.key + dbt_cdc._apply_interval_columns(plan) -%}
         {%- if name | lower in taken -%}
             {%- do faults.append("two columns of the table would be called '" ~ name ~ "': the key, start_at_column, end_at_column"
@@ -87,12 +90,18 @@
 {%- endmacro -%}
 
 
+{%- macro _apply_shape(relations, state) -%}
+    {#- The table whose columns are the target's. -#}
+    {%- do return(relations.ledger if state.rebuild else relations.target) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_known(relations, state) -%}
     {#- The columns of the table as it is, or, where it has to be built from the ledger, as it was created. -#}
     {%- if not state.kept -%}{%- do return([]) -%}{%- endif -%}
-    {%- if not state.rebuild -%}{%- do return(adapter.get_columns_in_relation(relations.target)) -%}{%- endif -%}
+    {%- if not state.rebuild -%}{%- do return(dbt_cdc._columns_of(relations.target)) -%}{%- endif -%}
     {%- set recorded, known = {}, [] -%}
-    {%- for column in adapter.get_columns_in_relation(relations.ledger) if not column.name.startswith('_dbt_cdc_') -%}
+    {%- for column in dbt_cdc._columns_of(relations.ledger) if not column.name.startswith('_dbt_cdc_') -%}
         {%- do recorded.update({column.name: column}) -%}
     {%- endfor -%}
     {%- for name in fromjson(state.kept['dbt_cdc.columns']) + recorded.keys() | list -%}

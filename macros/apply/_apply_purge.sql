@@ -1,10 +1,10 @@
 {#- What the ledger may forget: tombstones after their retention, and under SCD 1 what can no longer matter. -#}
-{%- macro _apply_purge(ledger, kept, retention) -%}
+{%- macro _apply_purge(ledger, format, kept, retention) -%}
     {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. What holds it
         back is returned: in a bitemporal table a delete stays what was known, and rows of a batch that {{ this }} does not
         show yet say which keys it touched. -#}
     {%- if kept['dbt_cdc.stored_as_scd_type'] == 'bitemporal' -%}{%- do return('a bitemporal table forgets nothing') -%}{%- endif -%}
-    {%- if dbt_cdc._apply_batches(ledger).pending -%}
+    {%- if dbt_cdc._apply_batches(ledger, format).pending -%}
         {%- do return('a run that was killed or is still at work has recorded events that the table does not show yet: run the'
                       ~ ' model first') -%}
     {%- endif -%}
@@ -44,8 +44,8 @@ with old as (
 moments as (
     select
         {{ keys }}, _dbt_cdc_sequence,
-        bool_or(_dbt_cdc_kind = 'delete') as deleted,
-        max(_dbt_cdc_processed_at) as processed_at
+        bool_or(_dbt_cdc_kind = 'delete') as _dbt_cdc_deleted,
+        max(_dbt_cdc_processed_at) as _dbt_cdc_last_processed_at
     from {{ ledger }} as recorded
     left semi join old on {{ dbt_cdc._apply_same(key, 'recorded', 'old') }}
     where _dbt_cdc_kind in ('upsert', 'delete')
@@ -53,7 +53,7 @@ moments as (
 ),
 
 idle as (
-    select *, coalesce(lag(deleted) over (partition by {{ keys }} order by _dbt_cdc_sequence), true) as after_nothing
+    select *, coalesce(lag(_dbt_cdc_deleted) over (partition by {{ keys }} order by _dbt_cdc_sequence), true) as _dbt_cdc_after_nothing
     from moments
 )
 
@@ -62,7 +62,7 @@ from {{ ledger }} as recorded
 inner join idle on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence'], 'recorded', 'idle') }}
 where
     recorded._dbt_cdc_kind in ('upsert', 'delete')
-    and idle.deleted and idle.after_nothing and idle.processed_at <= current_timestamp() - interval {{ retention }}
+    and idle._dbt_cdc_deleted and idle._dbt_cdc_after_nothing and idle._dbt_cdc_last_processed_at <= current_timestamp() - interval {{ retention }}
 {%- endmacro -%}
 
 
@@ -73,9 +73,9 @@ where
 with events as (
     select
         {{ keys }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_processed_at,
-        max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_sequence, null)) over (partition by {{ keys }}) as last_delete,
-        max(_dbt_cdc_sequence) over (partition by {{ keys }}) as last_event,
-        max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_processed_at, null)) over (partition by {{ keys }}) as deleted_at
+        max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_sequence, null)) over (partition by {{ keys }}) as _dbt_cdc_last_delete,
+        max(_dbt_cdc_sequence) over (partition by {{ keys }}) as _dbt_cdc_last_event,
+        max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_processed_at, null)) over (partition by {{ keys }}) as _dbt_cdc_deleted_at
     from {{ ledger }}
     where _dbt_cdc_kind in ('upsert', 'delete')
 ),
@@ -90,11 +90,11 @@ from events
 cross join last_truncate
 where
     coalesce(_dbt_cdc_sequence <= _dbt_cdc_truncated, false)
-    or (_dbt_cdc_kind = 'upsert' and coalesce(_dbt_cdc_sequence <= last_delete, false))
+    or (_dbt_cdc_kind = 'upsert' and coalesce(_dbt_cdc_sequence <= _dbt_cdc_last_delete, false))
     or (_dbt_cdc_kind = 'delete' and (
-        _dbt_cdc_sequence < last_delete or deleted_at <= current_timestamp() - interval {{ retention }}
+        _dbt_cdc_sequence < _dbt_cdc_last_delete or _dbt_cdc_deleted_at <= current_timestamp() - interval {{ retention }}
     ))
     {%- if not partial %}
-    or _dbt_cdc_sequence < last_event
+    or _dbt_cdc_sequence < _dbt_cdc_last_event
     {%- endif %}
 {%- endmacro -%}

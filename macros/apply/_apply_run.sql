@@ -21,13 +21,20 @@
     {%- set target, ledger = dbt_cdc._load_relation(this), dbt_cdc._load_relation(relations.ledger) -%}
     {%- set replace = should_full_refresh() -%}
     {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'rebuild': false, 'replace': replace, 'batch': batch} -%}
+    {%- for relation in [target, ledger] if relation is not none and dbt_cdc._format_of(relation) in dbt_cdc._formats() -%}
+        {%- do dbt_cdc._look_again(relation) -%}
+    {%- endfor -%}
+    {%- set kept = dbt_cdc._own_properties(ledger) if ledger is not none else {} -%}
+    {%- if ledger is not none and 'dbt_cdc.generation' not in kept -%}
+        {%- do dbt_cdc._raise_faults([ledger ~ " is there, and not as a table of apply_changes, which keeps the events of this model"
+                                      ~ " under that name: give the model, or that " ~ (ledger.type or 'table') ~ ", another name"]) -%}
+    {%- endif -%}
     {%- if replace -%}{%- do return(state) -%}{%- endif -%}
     {%- if target is not none and ledger is none -%}
         {%- do dbt_cdc._raise_faults([target ~ " exists but " ~ relations.ledger ~ ", where apply_changes keeps the events that made it,"
                                       ~ " does not: run with --full-refresh to build both anew, or give the model another name"]) -%}
     {%- endif -%}
     {%- if ledger is not none -%}
-        {%- set kept = dbt_cdc._own_properties(ledger) -%}
         {%- set shown = dbt_cdc._own_properties(target) if target is not none else {} -%}
         {%- do state.update(kept=kept, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
     {%- endif -%}
@@ -38,7 +45,7 @@
 {%- macro _apply_recover(plan, state) -%}
     {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
     {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
-    {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.batch, plan.options.tombstone_retention) -%}
+    {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
     {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due and not plan.moments.system, truncated=kept.truncated) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
@@ -65,7 +72,7 @@
         {%- do dbt_cdc._apply_delete_guard(plan) -%}
     {%- endif -%}
     {%- if plan.known and plan.purge_due and plan.rows and not plan.faults
-           and not dbt_cdc._apply_purge(plan.ledger, state.kept, plan.options.tombstone_retention) -%}
+           and not dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
@@ -100,7 +107,7 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
 {%- macro _apply_withdraw_overtaken(plan) -%}
     {#- An image was compared with the rows as they were: where another run has recorded one meanwhile, this one says too
         little. That run may already show some of it: a marker stays, so that it looks again, and the keys are built anew. -#}
-    {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_batches(plan.ledger, plan.batch).begun == plan.begun -%}
+    {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun == plan.begun -%}
         {%- do return(none) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_execute('delete from ' ~ plan.ledger ~ ' where _dbt_cdc_batch = ' ~ dbt_cdc._literal(plan.batch)) -%}

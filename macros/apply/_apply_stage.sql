@@ -12,7 +12,7 @@
     {%- endfor -%}
     {%- if not untyped -%}{%- do return(query) -%}{%- endif -%}
     {%- do types.update({options.columns_to_update | default('', true) | lower: 'array<string>'}) -%}
-    {%- do types.update(dbt_cdc._types_by_name(dbt_cdc._apply_known(relations, state))) -%}
+    {%- do types.update(dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), dbt_cdc._apply_known(relations, state))) -%}
     {%- set selected = [] -%}
     {%- for name in columns -%}
         {%- set quoted = dbt_cdc._quote(name) -%}

@@ -13,7 +13,7 @@
                 {%- do counts.update({operation: counts[operation] + written.counts[operation]}) -%}
             {%- endfor -%}
             {%- set now.sql = now.sql ~ written.sql -%}
-            {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.batch) -%}
+            {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch) -%}
             {%- set now.settled = after.begun == now.begun -%}
             {%- set now.begun, now.everything = after.begun, now.everything or after.truncating -%}
         {%- endif -%}
@@ -38,6 +38,7 @@
 
 
 {%- macro _apply_write(plan, batches) -%}
+    {%- do dbt_cdc._look_again(plan.target, plan.format) -%}
     {%- set query = dbt_cdc._apply_changes_query(plan, batches) -%}
     {%- if plan.written -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.changes)) -%}
@@ -75,8 +76,11 @@
 {%- macro _apply_create(plan, relation, query, temporary=false, properties={}) -%}
     {#- A table of ours: `or replace` so that a reader never misses it. Column mapping where a name asks for it. -#}
     {%- set format = config.get('file_format') -%}
-    {%- set all_properties = {} if temporary else dbt_cdc._apply_properties_of_names(plan) -%}
-    {%- do all_properties.update(config.get('tblproperties') or {} if relation == plan.target else {}) -%}
+    {%- set all_properties, given = {}, config.get('tblproperties') or {} -%}
+    {%- if not temporary -%}{%- do all_properties.update(dbt_cdc._apply_properties_of_names(plan)) -%}{%- endif -%}
+    {%- for name, value in given.items() if relation == plan.target or name in dbt_cdc._formats()[format].shared_properties -%}
+        {%- do all_properties.update({name: value}) -%}
+    {%- endfor -%}
     {%- do all_properties.update(properties) -%}
     {%- set contract = relation == plan.target and config.get('contract').enforced -%}
     {%- set sql -%}

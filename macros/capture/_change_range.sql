@@ -71,7 +71,7 @@
     {%- set text = bound | string | trim -%}
     {%- if text in versions -%}{%- do return(versions.index(text)) -%}{%- endif -%}
     {%- if bound is number or dbt_cdc._is_number(text) -%}
-        {%- if versions and dbt_cdc._formats()[table.format].ordered_versions -%}
+        {%- if versions and dbt_cdc._is_number(text) and dbt_cdc._formats()[table.format].ordered_versions -%}
             {%- if text | int > versions[-1] | int -%}{%- do return(versions | length) -%}{%- endif -%}
             {%- if text | int < versions[0] | int -%}{%- do return(-2) -%}{%- endif -%}
             {%- set older = [] -%}

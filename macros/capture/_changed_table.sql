@@ -77,7 +77,7 @@
 {%- macro _own_columns(relation) -%}
     {#- A table's columns without those that a format or this package keeps in it. -#}
     {%- set columns = [] -%}
-    {%- for column in adapter.get_columns_in_relation(relation) if dbt_cdc._is_own_column(column.name) -%}
+    {%- for column in dbt_cdc._columns_of(relation) if dbt_cdc._is_own_column(column.name) -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {%- do return(columns) -%}

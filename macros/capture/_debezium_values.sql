@@ -134,6 +134,6 @@
     {%- set told = "dbt_cdc: from_debezium: column " ~ name ~ " (" ~ type ~ ") has a number of more than 16 bytes, which no"
                    ~ " decimal holds; ask for string to get it as Debezium wrote it: " -%}
     {%- set too_long = 'raise_error(concat(' ~ dbt_cdc._literal(told) ~ ', ' ~ raw ~ '))' -%}
-    {%- do return('if(length(' ~ digits ~ ') > 32, ' ~ too_long ~ ', try_cast(concat(' ~ high ~ ' * 18446744073709551616BD + ' ~ low
-                  ~ ", 'e', cast(-(" ~ (scale or given) ~ ') as string)) as ' ~ type ~ '))') -%}
+    {%- set number = 'concat(' ~ high ~ ' * 18446744073709551616BD + ' ~ low ~ ", 'e', cast(-(" ~ (scale or given) ~ ') as string))' -%}
+    {%- do return('if(length(' ~ digits ~ ') > 32, ' ~ too_long ~ ', ' ~ dbt_cdc._read_as(number, type) ~ ')') -%}
 {%- endmacro -%}

@@ -43,7 +43,14 @@
 
 {%- macro _read_as(value, type) -%}
     {#- NULL where the value is none of the type. What is nested Spark reads part by part. -#}
-    {%- do return(('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')') -%}
+    {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
+    {%- if dbt_cdc._base_type(type) != 'decimal' or '<' in type -%}{%- do return(read) -%}{%- endif -%}
+    {#- a number that would be rounded is none of the type: with the same places before the point, and all others behind it,
+        it is another one -#}
+    {%- set digits = modules.re.findall('[0-9]+', type) -%}
+    {%- set precision, scale = (digits[0] if digits else 10) | int, (digits[1] if digits | length > 1 else 0) | int -%}
+    {%- set exact = 'try_cast(' ~ value ~ ' as decimal(38, ' ~ (38 - precision + scale) ~ '))' -%}
+    {%- do return('if(' ~ exact ~ ' = ' ~ read ~ ', ' ~ read ~ ', null)') -%}
 {%- endmacro -%}
 
 

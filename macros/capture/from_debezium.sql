@@ -15,7 +15,7 @@
     {#- What is asked for, checked: form is json, struct (one column holds the envelope) or flat (before, after, op are
         the relation's own columns). -#}
     {%- set found = {} -%}
-    {%- for column in adapter.get_columns_in_relation(dbt_cdc._whole_relation(relation)) -%}
+    {%- for column in dbt_cdc._columns_of(dbt_cdc._whole_relation(relation)) -%}
         {%- do found.update({column.name | lower: column.dtype | lower}) -%}
     {%- endfor -%}
     {%- set path = [value] if value | lower in found else value.split('.') -%}

@@ -6,7 +6,7 @@
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
     {%- set has = {} -%}
-    {%- for column in adapter.get_columns_in_relation(dbt_cdc._whole_relation(source_relation)) -%}
+    {%- for column in dbt_cdc._columns_of(dbt_cdc._whole_relation(source_relation)) -%}
         {%- do has.update({column.name: column.dtype}) -%}
     {%- endfor -%}
     {%- set op, timestamp, sequence = dbt_cdc._spelled(op, has), dbt_cdc._spelled(timestamp, has), dbt_cdc._spelled(sequence, has) -%}

@@ -5,6 +5,7 @@
     change_log        a log of row changes can be kept beside a table
     tells_renames     the history says which commits renamed a column
     column_names      table properties without which names such as `a b` or `a.b` are refused
+    shared_properties table properties that all tables of a model have, as some types of columns ask for them
     replaces          `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
     timestamp_ntz     table properties without which an existing table gets no column of that type -#}
@@ -17,6 +18,7 @@
             'change_log': true,
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
+            'shared_properties': [],
             'replaces': true,
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
         },
@@ -27,6 +29,7 @@
             'change_log': true,
             'tells_renames': false,
             'column_names': {},
+            'shared_properties': ['format-version'],
             'replaces': false,
             'timestamp_ntz': {},
         },
@@ -37,6 +40,7 @@
             'change_log': false,
             'tells_renames': false,
             'column_names': {},
+            'shared_properties': [],
             'replaces': false,
             'timestamp_ntz': {},
         },

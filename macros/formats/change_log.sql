@@ -11,11 +11,13 @@
 {%- endmacro -%}
 
 
-{#- Table properties of a log. -#}
-{%- macro delta__change_log() -%}{%- do return({}) -%}{%- endmacro -%}
+{#- Table properties of a log of a table. -#}
+{%- macro delta__change_log(relation) -%}{%- do return({}) -%}{%- endmacro -%}
 
 
-{%- macro iceberg__change_log() -%}
-    {#- such a MERGE is one pass over its source, and a snapshot that a stream takes for the append that it is -#}
-    {%- do return({'format-version': '2', 'write.merge.mode': 'merge-on-read'}) -%}
+{%- macro iceberg__change_log(relation) -%}
+    {#- Merge-on-read: such a MERGE is one pass over its source, and a snapshot that a stream takes for the append that it is.
+        Version 2 knows it; a table of a later one may have types that only that one has. -#}
+    {%- set own = dbt_cdc._table_properties(relation).get('format-version', '2') -%}
+    {%- do return({'format-version': [own | int, 2] | max, 'write.merge.mode': 'merge-on-read'}) -%}
 {%- endmacro -%}

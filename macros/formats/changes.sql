@@ -13,7 +13,7 @@
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
     {%- endif -%}
     {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
-    {%- set spelled = dbt_cdc._spelling(table.relation | string, versions) -%}
+    {%- set spelled = dbt_cdc._spelling(table.relation, table.relation | string, versions) -%}
     {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled) ~ ', ' ~ versions ~ ')' -%}
     {%- set available = dbt_cdc._types_of(feed) if end + 1 < commits | length else none -%}
     select
@@ -27,20 +27,18 @@
 
 
 {%- macro _delta_other_columns(table, begin) -%}
-    {#- Has the table been replaced, overwritten or altered since, and had it columns or types then that it does not have now? -#}
-    {%- set commits, state = table.timeline.commits, namespace(types=none, widened=false) -%}
+    {#- Has the table been replaced, overwritten or altered since, and had it columns or types then that it does not have now?
+        Columns that are altered keep their names; where any write may widen them, the first version of the range tells. -#}
+    {%- set commits, state = table.timeline.commits, namespace(types=none) -%}
     {#- of a version that can't be read any more, Delta itself has to say so -#}
-    {%- for place in range([begin + 1, table.timeline.images_from + 1] | max, commits | length) if commits[place].retypes -%}
-        {#- a column that is changed only ever gets wider, or another comment: the first such commit tells of all -#}
-        {%- set widens = 'CHANGE COLUMN' in commits[place].operation -%}
-        {%- if not (widens and state.widened) -%}
-            {%- set state.types = state.types or dbt_cdc._types_of(table.relation) -%}
-            {%- set older = dbt_cdc.delta__types_at(table.relation, commits[place - 1].version) -%}
-            {%- for name, type in older.items() if (name in state.types if widens else true) and state.types.get(name) != type -%}
-                {%- do return(true) -%}
-            {%- endfor -%}
-        {%- endif -%}
-        {%- set state.widened = state.widened or widens -%}
+    {%- set oldest = [begin + 1, table.timeline.images_from + 1] | max -%}
+    {%- for place in range(oldest, commits | length) if commits[place].retypes or (table.timeline.widens and place == oldest) -%}
+        {%- set state.types = state.types or dbt_cdc._types_of(table.relation) -%}
+        {%- set older = dbt_cdc.delta__types_at(table.relation, commits[place - 1].version) -%}
+        {%- set is_made_anew = commits[place].retypes and 'CHANGE COLUMN' not in commits[place].operation -%}
+        {%- for name, type in older.items() if (is_made_anew or name in state.types) and state.types.get(name) != type -%}
+            {%- do return(true) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- do return(false) -%}
 {%- endmacro -%}
@@ -66,5 +64,5 @@
         cast(_change_ordinal as bigint) as position,
         _commit_snapshot_id as version,
         timestamp_micros(array({{ moments | join(', ') }})[_change_ordinal]) as ts
-    from {{ table.relation }}.{{ dbt_cdc._spelling('changes', table.relation ~ asked) }} with ({{ asked }})
+    from {{ table.relation }}.{{ dbt_cdc._spelling(table.relation, 'changes', asked) }} with ({{ asked }})
 {%- endmacro -%}

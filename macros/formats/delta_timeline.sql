@@ -1,5 +1,4 @@
-{#- Delta's timeline, out of `describe history`. Each part of it is found by a walk of its own through the commits, oldest first:
-    {version, micros, operation, parameters, and what timeline.sql says of a commit}. -#}
+{#- Delta's timeline. Each part of it is found by a walk of its own through the commits, oldest first. -#}
 
 {%- macro delta__timeline(relation) -%}
     {%- set commits, properties = dbt_cdc._delta_commits(relation), dbt_cdc._table_properties(relation) -%}
@@ -9,46 +8,15 @@
     {#- what the first commit in the list changed can be compared with nothing if there were others before it -#}
     {%- set whole = commits[0].version == '0' -%}
     {%- set comparable_from = kept + 1 if kept > 0 or not whole else 0 -%}
-    {#- Delta keeps the text that it was given: dbt writes a YAML `true` as True -#}
-    {%- set is_fed = properties.get('delta.enableChangeDataFeed', '') | lower == 'true' -%}
+    {%- set fed_from = [dbt_cdc._delta_fed_from(commits), comparable_from, allowed] | max -%}
     {%- do return({
         'commits': commits,
-        'feed_from': [dbt_cdc._delta_fed_from(commits), comparable_from, allowed] | max if is_fed else none,
+        'feed_from': fed_from if dbt_cdc._is_delta_feed_on(properties) else none,
         'images_from': [kept, allowed] | max,
         'whole': whole,
         'renamed': renamed,
+        'widens': properties.get('delta.enableTypeWidening') == 'true',
     }) -%}
-{%- endmacro -%}
-
-
-{%- macro _delta_commits(relation) -%}
-    {%- set rows, commits = run_query('describe history ' ~ relation).rows | list, [] -%}
-    {%- do rows.reverse() -%}
-    {%- set micros = dbt_cdc._epoch_micros(rows | map(attribute='timestamp') | list) -%}
-    {%- for row in rows -%}
-        {%- set operation, parameters = row['operation'], fromjson(row['operationParameters'] or '{}') or {} -%}
-        {%- do commits.append({
-            'version': row['version'] | int | string,
-            'micros': micros[loop.index0],
-            'operation': operation,
-            'parameters': parameters,
-            'quiet': operation in dbt_cdc._delta_metadata_operations(),
-            'appends': 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
-            'retypes': 'REPLACE TABLE' in operation or parameters.get('mode') == 'Overwrite'
-                       or operation in ['RESTORE', 'CHANGE COLUMN', 'CHANGE COLUMNS'],
-        }) -%}
-    {%- endfor -%}
-    {%- do return(commits) -%}
-{%- endmacro -%}
-
-
-{%- macro _delta_metadata_operations() -%}
-    {#- Commits that leave rows and files as they are. -#}
-    {%- do return([
-        'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'RENAME COLUMN', 'DROP COLUMNS', 'SET TBLPROPERTIES',
-        'UNSET TBLPROPERTIES', 'ADD CONSTRAINT', 'DROP CONSTRAINT', 'CLUSTER BY', 'UPGRADE PROTOCOL', 'COMPUTE STATS',
-        'VACUUM START', 'VACUUM END',
-    ]) -%}
 {%- endmacro -%}
 
 

@@ -1,6 +1,7 @@
-{%- macro _look_again(relation) -%}
-    {#- So that the session sees a table as it is, and not as it was before another process wrote it. -#}
-    {%- for statement in dbt_cdc._for_format('look_again', dbt_cdc._format_of(relation))(relation) -%}
+{%- macro _look_again(relation, format=none) -%}
+    {#- So that the session sees a table as it is, and not as it was before another process wrote it. `format`: where the
+        relation does not say its own. -#}
+    {%- for statement in dbt_cdc._for_format('look_again', format or dbt_cdc._format_of(relation))(relation) -%}
         {%- do run_query(statement) -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -5,6 +5,7 @@
     whole        true if the first commit in the list is the table's first, so that before it there was nothing
     renamed      place of the last commit that renamed a column: images before it have other columns; none: not said
     follows      version that is gone and had the rows of the first commit in the list; none: not said
+    widens       columns may have got wider types in any commit that writes rows (Delta)
     Of a commit, `quiet` says that it leaves the rows as they are, where the format tells that. -#}
 
 {%- macro iceberg__timeline(relation) -%}
@@ -52,8 +53,12 @@
         {%- do literals.append('unix_micros(timestamp ' ~ dbt_cdc._literal(moment) ~ ')') -%}
     {%- endfor -%}
     {%- if not moments -%}{%- do return([]) -%}{%- endif -%}
-    {%- set row = run_query('select timestamp_micros(' ~ local[-1] ~ '), to_json(array(' ~ literals | join(', ') ~ '))').rows[0] -%}
-    {%- if row[0] == moments[-1] -%}{%- do return(local) -%}{%- endif -%}
-    {%- for value in fromjson(row[1]) -%}{%- do micros.append(value | int) -%}{%- endfor -%}
+    {%- for value in fromjson(run_query('select to_json(array(' ~ literals | join(', ') ~ '))')[0][0]) -%}
+        {%- do micros.append(value | int) -%}
+    {%- endfor -%}
+    {#- the two zones may differ in summer only -#}
+    {%- for place in range(moments | length) if micros[place] != local[place] -%}
+        {%- do return(local if run_query('select timestamp_micros(' ~ local[place] ~ ')')[0][0] == moments[place] else micros) -%}
+    {%- endfor -%}
     {%- do return(micros) -%}
 {%- endmacro -%}

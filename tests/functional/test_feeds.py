@@ -283,6 +283,10 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     micro_time = with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})
     store(project, "micro_times", texts([micro_time]), "value string")
     store(project, "dms_rows", [("I", "12a", "2024-01-01")], "Op string, amount string, changed string")
+    store(project, "dms_finer", [("I", "10.505", "2024-01-01")], "Op string, amount string, changed string")
+    kind = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "4"}}
+    finer = with_schema(payload("c", 1, after={"amount": "MDk="}), {"amount": kind})  # 12345 ten-thousandths
+    store(project, "finer", texts([finer]), "value string")
     store(project, "structs", [((1,), (2,), "u")], "before struct<id: int>, after struct<id: int>, op string")
     types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary"}
     encodings = {"amount": "text", "bytes": "base64"}
@@ -310,6 +314,10 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             "models/dms_read.sql": model(
                 f"from_dms({table('dms_rows')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')"
             ),
+            "models/dms_finer_read.sql": model(
+                f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')"
+            ),
+            "models/finer_read.sql": model(f"from_debezium({table('finer')}, columns={{'amount': 'decimal(8,2)'}})"),
             "models/struct_read.sql": model(f"from_debezium({table('structs')}, columns={{'idd': 'int'}})"),
             "models/misspelt.sql": model(
                 f"from_debezium({table('times')}, columns={{'amount': 'decimal(8,2)', 'id': 'int'}}, "
@@ -329,6 +337,8 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             for name, value in unreadable.items()
         ),
         "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 12a",
+        "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 10.505",
+        "dbt_cdc: from_debezium: column amount (decimal(8,2)) can not be read from: MDk=",
         "can't tell how column born (date) is written",
         "unknown column 'idd', did you mean 'id'?",
         "from_debezium can't tell how column amount (decimal(8,2)) is written, the envelope has no schema part that says it. "
@@ -345,7 +355,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "unknown column in value 'valeu', did you mean 'value'?",
     ]:
         assert told in message, message
-    sources = {"unreadable", "micro_times", "dms_rows", "structs"}
+    sources = {"unreadable", "micro_times", "dms_rows", "dms_finer", "finer", "structs"}
     assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken", *sources}
 
 

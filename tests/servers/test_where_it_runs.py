@@ -314,3 +314,41 @@ def test_the_shop_runs_over_spark_connect(tmp_path: Path, table_format: str, ser
 @pytest.mark.one_format("iceberg")
 def test_the_shop_runs_with_sql_over_thrift(tmp_path: Path, table_format: str, server: Server) -> None:
     builds_two_days(tmp_path, {**thrift(server.thrift_port), "schema": "shop_both"}, table_format, server.connect_url)
+
+
+FED = {
+    "macros/write_orders.sql": """
+        {% macro write_orders() %}
+            {% for statement in [
+                "create schema if not exists fed_late",
+                "create table fed_late.orders (id int, v string) using delta",
+                "insert into fed_late.orders values (1, 'a')",
+                "alter table fed_late.orders set tblproperties (delta.enableChangeDataFeed = true)",
+                "insert into fed_late.orders values (2, 'b')",
+                "insert overwrite fed_late.orders select 2, 'c'",
+            ] %}{% do run_query(statement) %}{% endfor %}
+        {% endmacro %}
+    """,
+    "models/all_told.sql": """
+        select op, before.v as was, after.v as became
+        from {{ dbt_cdc.table_changes('fed_late.orders', unique_key='id') }}
+    """,
+    "models/too_early.sql": """
+        select op from {{ dbt_cdc.table_changes('fed_late.orders', begin=0, unique_key='id') }}
+    """,
+}
+
+
+@pytest.mark.one_format("delta")  # whose history gives its parameters over thrift as no JSON
+def test_a_feed_that_was_switched_on_late_is_told_over_thrift(
+    tmp_path: Path, table_format: str, server: Server
+) -> None:
+    output = {**thrift(server.thrift_port), "schema": "fed_late"}
+    project = make_project(tmp_path, output, table_format, FED, **{"+materialized": "table"})
+    query = "select op, was, became from fed_late.all_told order by op, was"
+    commands = [["run-operation", "write_orders"], ["run", "--select", "too_early"], ["run", "--select", "all_told"]]
+    told = run(project, commands, [query], remote=server.connect_url)
+    assert [success for success, _ in told["dbt"]] == [True, False, True], told["dbt"]
+    message = told["dbt"][1][1]["too_early"]
+    assert "(0, latest] begins before the change feed, expected one that begins at or after version 1 (" in message
+    assert told["rows"] == [[["d", "a", "None"], ["i", "None", "b"], ["u", "b", "c"]]]

@@ -86,3 +86,18 @@ def test_the_top_level_has_its_rooms() -> None:
 def test_the_reference_is_made_from_what_is_there() -> None:
     made = runpy.run_path(str(ROOT / "docs/reference.py"))["reference"]()
     assert (ROOT / "docs/reference.md").read_text() == made, "run: python docs/reference.py"
+
+
+def test_every_private_macro_is_there_and_called() -> None:
+    text = "".join(path.read_text() for path in [*MACRO_FILES, ROOT / "dbt_project.yml"])
+    python = "".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
+    defined = {name for path in MACRO_FILES for name, _, _ in macros(path)}
+    modules = {path.stem for path in (ROOT / "src").rglob("*.py")}
+    called = {*re.findall(r"dbt_cdc\.(_\w+)", text), *re.findall(r"run_macro\(\s*['\"](\w+)", python)}
+    assert called - defined - modules == set()
+    assert {name for name in defined if name.startswith("_") and name not in called} == set()
+    by_format = set(re.findall(r"_for_format\(\s*'(\w+)'", text))
+    assert {name for name in by_format if f"delta__{name}" not in defined} == set()
+    spelled = {name.partition("__")[2] for name in defined if re.match("(delta|iceberg|hudi)__", name)}
+    own = set(re.findall(r"dbt_cdc\.(?:delta|iceberg|hudi)__(\w+)", text))
+    assert spelled - by_format - own == set()

@@ -1,6 +1,6 @@
 {#- What a table's log holds. -#}
 
-{%- macro _change_log_of(relation, table) -%}
+{%- macro _change_log_of(relation, table, is_looked_at_again=false) -%}
     {#- relation, mode, from (version that it begins with), noted (last version that it is brought up to), upto (the same, or
         the oldest version of the table that has the same rows), commits (those that it knows, oldest first), lost (why what
         came after it can't be told, or none), restarts (a run has begun to build the table and its log anew); none if there
@@ -21,6 +21,12 @@
     {%- set noted, restarts = commits[-1], kept.get('dbt_cdc.restarts') == 'true' -%}
     {%- set upto = table.timeline.commits[0] if noted.version == table.timeline.follows else noted -%}
     {%- set lost = none if dbt_cdc._is_of_history(table, upto) else dbt_cdc._lost_log(existing, table, upto) -%}
+    {%- if lost and not is_looked_at_again -%}
+        {#- the log may be of a commit that another run made since this one looked at the table -#}
+        {%- do dbt_cdc._look_again(table.relation) -%}
+        {%- do table.update(timeline=dbt_cdc._for_format('timeline', table.format)(table.relation)) -%}
+        {%- do return(dbt_cdc._change_log_of(relation, table, is_looked_at_again=true)) -%}
+    {%- endif -%}
     {%- if lost and (restarts or table.unchecked) -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults([lost] if lost and not dbt_cdc._is_expired(table, upto) else []) -%}
     {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'noted': noted.version, 'upto': upto.version,

@@ -60,7 +60,7 @@ from row_changes
                 ~ ", got " ~ own[column.name | lower] ~ "; drop " ~ log.relation ~ " to begin a new log") -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do dbt_cdc._raise_faults(faults) -%}
+    {%- do dbt_cdc._raise_faults(faults, wrote='its change log was not written') -%}
     {%- if new -%}{%- do dbt_cdc._add_log_images(table.format, log.relation, names, new) -%}{%- endif -%}
     {%- do return(fields) -%}
 {%- endmacro -%}

@@ -92,7 +92,7 @@
     } -%}
     {%- do properties.update(dbt_cdc._properties_of_names(table.columns | map(attribute='name'), table.format,
                                                            table.columns | map(attribute='dtype'))) -%}
-    {%- do properties.update(dbt_cdc._for_format('change_log', table.format)()) -%}
+    {%- do properties.update(dbt_cdc._for_format('change_log', table.format)(table.relation)) -%}
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}
     {%- call statement('change_log', auto_begin=false) -%}
 create table {{ log }}

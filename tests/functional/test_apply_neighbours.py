@@ -1,0 +1,125 @@
+"""What lies around an apply_changes model: names, types and tables that are others', and another session's writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt.adapters.spark import session
+
+from tests.support.project import Project
+
+pytestmark = pytest.mark.one_format("iceberg")
+
+KEYS = ["account", "seen", "events", "fresh", "processed_at", "last_event", "deleted", "after_nothing"]
+
+
+def model(query: str, *, config: str = "", **meta: Any) -> str:
+    options = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"], **meta}
+    return f"{{{{ config(materialized='apply_changes', meta={{'dbt_cdc': {options!r}}}, {config}) }}}}\n{query}"
+
+
+def test_keys_and_columns_may_have_any_names(project: Project) -> None:
+    """Those of steps within the package's queries, and such as dbt-spark takes for headings."""
+    key = ", ".join(f"'{n}' || id as {n}" for n in KEYS)
+    events = f"select id, {key}, n as `#items`, city, op, seq from values {{}} as t(id, n, city, op, seq)"
+    first = events.format("(1, 5, 'Oslo', 'U', 1), (2, 6, 'Rome', 'U', 1), (3, null, null, 'D', 1)")
+    second = events.format("(1, 7, 'Oslo', 'U', 2), (2, null, null, 'D', 2)")
+    query = f"{{% if var('run') == 1 %}}{first}{{% else %}}{second}{{% endif %}}"
+    # old deletes are looked for in every run
+    options = {"tombstone_retention": "0 seconds", "max_delete_fraction": 0.5}
+    config = f"unique_key={['id', *KEYS]!r}"
+    project.write(
+        {
+            "models/one.sql": model(query, config=config, **options),
+            "models/two.sql": model(query, config=config, stored_as_scd_type=2, **options),
+        }
+    )
+    for run in (1, 2):
+        project.dbt("run", "--vars", f"{{run: {run}}}")
+    columns = ["id", *KEYS, "#items", "city"]
+    assert [name for name, _ in project.columns("one")] == columns
+    assert [name for name, _ in project.columns("two")] == [*columns, "__START_AT", "__END_AT"]
+    assert project.rows("select * from {schema}.one") == [(1, *[f"{n}1" for n in KEYS], 7, "Oslo")]
+    assert project.rows("select id, seen, `#items`, city, __START_AT, __END_AT from {schema}.two order by 1, 5") == [
+        (1, "seen1", 5, "Oslo", 1, 2),
+        (1, "seen1", 7, "Oslo", 2, None),
+        (2, "seen2", 6, "Rome", 1, 2),
+    ]
+    # the delete of a key that never was has been forgotten
+    deletes = "select id, _dbt_cdc_sequence from {schema}.two__events where _dbt_cdc_kind = 'delete'"
+    assert project.rows(deletes) == [(2, 2)]
+    project.write(
+        {"models/one.sql": model("select 1 as _dbt_cdc_id, 1 as seq, 'U' as op", config="unique_key='_dbt_cdc_id'")}
+    )
+    assert "the key column '_dbt_cdc_id' has a name that apply_changes uses itself: rename it" in project.error(
+        "run", "--select", "one", "--full-refresh", "--vars", "{run: 1}"
+    )
+
+
+def test_a_table_of_anothers_that_has_the_name_of_the_events_stays(project: Project) -> None:
+    project.sql("create table {schema}.stripe__events (id int, op string, seq int) using iceberg")
+    project.sql("insert into {schema}.stripe__events values (1, 'U', 1)")
+    source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: stripe__events}}]}}]"
+    query = "select * from {{ source('raw', 'stripe__events') }}"
+    project.write({"models/raw.yml": source, "models/stripe.sql": model(query, config="unique_key='id'")})
+    for command in (["run"], ["run", "--full-refresh"]):
+        message = project.error(*command)
+        assert "model.consumer.stripe can't run, nothing was written" in message
+        assert "stripe__events is there, and not as a table of apply_changes" in message
+        assert "give the model, or that table, another name" in message
+        assert project.tables() == {"stripe__events"}
+    assert project.rows("select * from {schema}.stripe__events") == [(1, "U", 1)]
+
+
+def test_types_of_a_tables_own_version_and_long_structs_are_taken(project: Project) -> None:
+    """Variants are of Iceberg's format version 3; Spark cuts the text of a struct with more than 25 fields."""
+    fields = ", ".join(f"'f{n}', {n}" for n in range(30))
+    query = f"""
+        {{% if var('run') == 1 %}}
+        select 1 as id, parse_json('{{"a": 1}}') as v, named_struct({fields}) as rec, 'U' as op, 1 as seq
+        {{% else %}}
+        select 1 as id, parse_json('{{"a": 2}}') as v, null as rec, 'U' as op, 2 as seq
+        {{% endif %}}
+    """
+    config = "unique_key='id', tblproperties={'format-version': '3'}"
+    project.write({"models/t.sql": model(query, config=config, stored_as_scd_type=2, change_log="data_before_after")})
+    for run in (1, 2):
+        project.dbt("run", "--vars", f"{{run: {run}}}")
+    rows = "select to_json(v), rec.f29, __START_AT, __END_AT from {schema}.t order by __START_AT"
+    assert project.rows(rows) == [('{"a":1}', 29, 1, 2), ('{"a":2}', None, 2, None)]
+    log = "select op, to_json(before.v), to_json(after.v), after.__END_AT from {schema}.t__changes order by ts, op"
+    assert project.rows(log) == [
+        ("i", None, '{"a":1}', None),
+        ("i", None, '{"a":2}', None),
+        ("u", '{"a":1}', '{"a":1}', 2),
+    ]
+
+
+def test_what_another_session_has_shown_meanwhile_is_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Iceberg's catalogs show a table as they know it for half a minute; sessions have catalogs of their own."""
+    other = project.spark.newSession()
+    query = "select {{ var('id') }} as id, 'x' as v, '{{ var('op') }}' as op, {{ var('seq') }} as seq"
+    project.write({"models/t.sql": model(query, config="unique_key='id'")})
+    project.dbt("run", "--vars", "{id: 2, op: U, seq: 1}")
+    execute, schema = session.Cursor.execute, project.schema
+
+    def of_another_run(self: Any, sql: str, *parameters: Any) -> None:
+        """What a run writes that applies (1, 'x', U, 5), once this one has looked at everything."""
+        if "insert into" in sql and "t__events" in sql and "'begun'" in sql:
+            monkeypatch.setattr(session.Cursor, "execute", execute)
+            copied = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v"
+            other.sql(
+                f"insert into {schema}.t__events (_dbt_cdc_batch, {copied}) select 'other', "
+                "if(_dbt_cdc_kind = 'upsert', 1, null), if(_dbt_cdc_kind = 'upsert', 5, null), _dbt_cdc_kind, "
+                f"_dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v from {schema}.t__events "
+                "where _dbt_cdc_kind in ('upsert', 'begun', 'applied')"
+            )
+            other.sql(f"insert into {schema}.t (id, v) values (1, 'x')")
+        execute(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", of_another_run)
+    project.dbt("run", "--vars", "{id: 1, op: D, seq: 10}")
+    assert session.Cursor.execute is execute, "the other run had no turn"
+    project.sql("refresh table {schema}.t")
+    assert project.rows("select id, v from {schema}.t") == [(2, "x")]

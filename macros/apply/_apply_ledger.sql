@@ -2,7 +2,8 @@
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
       begun               the events of a batch are recorded (of images: one marker for each version)
-      applied             {{ this }} shows the batch; one that is begun and not applied is that of a killed run, or of one at work
+      applied             {{ this }} shows the batch; one that is begun and not applied is that of a killed run, or of one at work.
+                          A purge forgets both after a day
       purged              when old tombstones were last removed
     {{ this }} is a function of it. Columns: the key, the bookkeeping, then the payload. -#}
 {%- macro _apply_ledger_columns(plan) -%}

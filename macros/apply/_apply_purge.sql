@@ -1,4 +1,5 @@
-{#- What the ledger may forget: tombstones after their retention, and under SCD 1 what can no longer matter. -#}
+{#- What the ledger may forget: tombstones after their retention, under SCD 1 what can no longer matter, and that old batches are
+    done. -#}
 {%- macro _apply_purge(ledger, format, kept, retention) -%}
     {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. What holds it
         back is returned: in a bitemporal table a delete stays what was known, and rows of a batch that {{ this }} does not
@@ -19,7 +20,23 @@ on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc
 when matched then delete
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(query) -%}
+    {%- if kept['dbt_cdc.source_kind'] == 'feed' -%}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(ledger)) -%}
+    {%- endif -%}
     {%- do return(none) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_forget_markers(ledger) -%}
+    {#- Those of batches that are done, in files of their own, which each run reads. (Of images they remember the versions.) -#}
+merge into {{ ledger }} as recorded
+using (
+    select distinct _dbt_cdc_batch
+    from {{ ledger }}
+    where _dbt_cdc_kind = 'applied' and _dbt_cdc_processed_at <= current_timestamp() - interval 1 day
+) as done
+on recorded._dbt_cdc_kind in ('begun', 'applied') and recorded._dbt_cdc_batch = done._dbt_cdc_batch
+when matched then delete
 {%- endmacro -%}
 
 

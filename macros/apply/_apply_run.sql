@@ -76,6 +76,7 @@
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
+        {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun) -%}
         {%- do dbt_cdc._apply_collect(plan) -%}
         {%- do dbt_cdc._apply_compare(plan) -%}
     {%- endif -%}

@@ -35,8 +35,10 @@ def test_keys_and_columns_may_have_any_names(project: Project) -> None:
             "models/two.sql": model(query, config=config, stored_as_scd_type=2, **options),
         }
     )
-    for run in (1, 2):
-        project.dbt("run", "--vars", f"{{run: {run}}}")
+    project.dbt("run", "--vars", "{run: 1}")
+    aged = "set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days"
+    project.sql(f"update {{schema}}.two__events {aged} where _dbt_cdc_kind in ('begun', 'applied')")
+    project.dbt("run", "--vars", "{run: 2}")
     columns = ["id", *KEYS, "#items", "city"]
     assert [name for name, _ in project.columns("one")] == columns
     assert [name for name, _ in project.columns("two")] == [*columns, "__START_AT", "__END_AT"]
@@ -49,6 +51,12 @@ def test_keys_and_columns_may_have_any_names(project: Project) -> None:
     # the delete of a key that never was has been forgotten
     deletes = "select id, _dbt_cdc_sequence from {schema}.two__events where _dbt_cdc_kind = 'delete'"
     assert project.rows(deletes) == [(2, 2)]
+    # and that the first batch is done
+    marked = (
+        "select _dbt_cdc_kind, count(*) from {schema}.%s__events where _dbt_cdc_kind in ('begun', 'applied') group by 1"
+    )
+    assert sorted(project.rows(marked % "one")) == [("applied", 2), ("begun", 2)]
+    assert sorted(project.rows(marked % "two")) == [("applied", 1), ("begun", 1)]
     project.write(
         {"models/one.sql": model("select 1 as _dbt_cdc_id, 1 as seq, 'U' as op", config="unique_key='_dbt_cdc_id'")}
     )

@@ -23,12 +23,13 @@
     {%- endif -%}
     {%- set target = api.Relation.create(database=node.database, schema=node.schema, identifier=node.alias, type='table') -%}
     {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}
-    {%- if ledger is none -%}
+    {%- set kept = dbt_cdc._own_properties(ledger) if ledger is not none else {} -%}
+    {%- if 'dbt_cdc.generation' not in kept -%}
         {%- do log('dbt_cdc: ' ~ node.name ~ ' has not been built yet', info=true) -%}
     {%- else -%}
         {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
         {%- set before = run_query(count)[0][0] -%}
-        {%- set held_back = dbt_cdc._apply_purge(ledger, dbt_cdc._format_of(ledger), dbt_cdc._own_properties(ledger), retention) -%}
+        {%- set held_back = dbt_cdc._apply_purge(ledger, dbt_cdc._format_of(ledger), kept, retention) -%}
         {%- set done = 'nothing purged, ' ~ held_back if held_back else
                        (before - run_query(count)[0][0]) ~ ' tombstone(s) older than ' ~ retention ~ ' purged' -%}
         {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ done, info=true) -%}

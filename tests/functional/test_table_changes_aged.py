@@ -53,18 +53,15 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
     changes.write("replaced", "insert overwrite {t} values (1, 'a'), (2, 'z')")
     age(changes, "replaced", 9, 8)
     changes.ask(
-        fed_earliest="'{schema}.fed', unique_key='id'",
-        fed_allowed="'{schema}.fed', unique_key='id', begin=2",
+        fed_allowed="'{schema}.fed', unique_key='id'",
         fed_gone="'{schema}.fed', unique_key='id', begin=1",
         bare_allowed="'{schema}.bare', unique_key='id', begin=3",
         bare_gone="'{schema}.bare', unique_key='id', begin=2",
-        bare_all="'{schema}.bare', unique_key='id'",
         kept_all="'{schema}.kept', unique_key='id'",
         replaced_last="'{schema}.replaced', unique_key='id', begin=1",
     )
     told = {line.split(":")[0]: line for line in changes.project.error("run").replace("\n  ", " ").splitlines()}
     inserted, updated = ("i", None, (3, "c")), ("u", (1, "a"), (1, "z"))
-    assert changes.answer("fed_earliest", "fed") == [inserted, updated]
     assert changes.answer("fed_allowed", "fed") == [inserted, updated]
     assert (
         "(1, latest] begins before the change feed, expected one that begins at or after version 2 ("
@@ -75,7 +72,6 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
         "(2, latest] begins before what can still be read, expected one that begins at or after version 3 ("
         in told["bare_gone"]
     )
-    assert sorted(changes.answer("bare_all", "bare")) == [("i", None, (1, "z")), ("i", None, (2, "b")), inserted]
     first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
     assert changes.answer("kept_all", "kept") == [*first, inserted, updated]
     assert changes.answer("replaced_last", "replaced") == [("u", (2, "b"), (2, "z"))]

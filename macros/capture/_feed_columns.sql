@@ -44,7 +44,7 @@
 {%- macro _read_as(value, type) -%}
     {#- NULL where the value is none of the type. What is nested Spark reads part by part. -#}
     {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
-    {%- if dbt_cdc._base_type(type) != 'decimal' or '<' in type -%}{%- do return(read) -%}{%- endif -%}
+    {%- if dbt_cdc._base_type(type) != 'decimal' -%}{%- do return(read) -%}{%- endif -%}
     {#- a number that would be rounded is none of the type: with the same places before the point, and all others behind it,
         it is another one -#}
     {%- set digits = modules.re.findall('[0-9]+', type) -%}

@@ -2,8 +2,8 @@
     position, op, ts, version (text), before, after. -#}
 
 {%- macro _paired_by_key(table, name='row_changes') -%}
-    {#- `name`: of the last CTE. The images of a key and commit side by side, the older first: a window needs one sort of the images, an aggregate of
-        structs two. (Spelled out at each use: Iceberg's views do not know named windows.) -#}
+    {#- `name`: of the last CTE. The images of a key and commit side by side, the older first: a window needs one sort of the
+        images, an aggregate of structs two. (Spelled out at each use: Iceberg's views do not know named windows.) -#}
     {%- set keys = dbt_cdc._quoted_list(table.key, 'image') | join(', ') -%}
     {%- set side_by_side = '(partition by ' ~ keys ~ ', position order by is_after asc)' -%}
     paired as (

@@ -88,15 +88,12 @@
     {%- else -%}
         {%- set oldest = ((modules.datetime.datetime.now(modules.pytz.utc).timestamp() - 7 * 86400) * 1000000) | int -%}
     {%- endif -%}
-    {%- set allowed = namespace(place=commits | length - 1) -%}
-    {%- for commit in commits if commit.micros >= oldest -%}
-        {%- if loop.first -%}{%- set allowed.place = commits.index(commit) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- if allowed.place > 0 -%}
+    {%- set older = commits | map(attribute='micros') | select('lt', oldest) | list | length -%}
+    {%- if older > 0 -%}
         {%- set is_enforced = run_query('set spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration')[0][1] -%}
         {%- if is_enforced | lower == 'false' -%}{%- do return(0) -%}{%- endif -%}
     {%- endif -%}
-    {%- do return(allowed.place) -%}
+    {%- do return([older, commits | length - 1] | min) -%}
 {%- endmacro -%}
 
 

@@ -76,7 +76,10 @@ def spark(settings: dict[str, str]) -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def target(table_format: str, settings: dict[str, str]) -> dict[str, Any]:
-    output = {**profile_target(table_format), "server_side_parameters": settings}
+    # dbt-spark sets all that are here anew before each statement: what the session has begun with is left out
+    begun = {name for name in settings if name.startswith("spark.")} - {"spark.sql.session.timeZone"}
+    own = {name: value for name, value in settings.items() if name not in begun}
+    output = {**profile_target(table_format), "server_side_parameters": own}
     return {"file_format": table_format, "output": output}
 
 

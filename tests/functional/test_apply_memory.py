@@ -132,6 +132,7 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
     assert "unknown apply_changes model 'kept3', did you mean 'kept" in project.log()
 
 
+@pytest.mark.one_format("delta")
 def test_images_become_versions_and_missing_keys_deletes(project: Project) -> None:
     runs = [
         "(1, 'a', 1), (2, 'b', 1), (1, 'a', 2), (3, 'c', 2)",

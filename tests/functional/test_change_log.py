@@ -93,6 +93,7 @@ def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) ->
             assert all(row["ts"] == moments[row["version"]] for row in changes.rows(answer, mode))
 
 
+@pytest.mark.one_format("delta")
 def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not_be(changes: Changes) -> None:
     project, versioned = changes.project, ("run", "--vars", "{mode: data_before}")
     moved = MODEL.replace("MODE", "var('mode')")
@@ -196,6 +197,7 @@ def expire_what_is_logged(changes: Changes, logged: str) -> None:
     assert told("up_to_delete") == net
 
 
+@pytest.mark.one_format("delta")
 def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the_feed(changes: Changes) -> None:
     project = changes.project
     for mode in MODES:  # the feed is there before the log; on Delta, one table has none until then
@@ -239,6 +241,7 @@ def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the
             assert changes.answer(f"{mode}_fed", mode) == [("u", a, c), ("d", (2, "b", None), None), *later]
 
 
+@pytest.mark.one_format("iceberg")
 def test_columns_that_come_and_go_are_logged_alike_in_every_mode(changes: Changes) -> None:
     project, run = changes.project, ("run", "--select", *MODES)
     itself = "{% if is_incremental() %}select * from {{ this }} where false{% else %}select id, v, m"
@@ -281,6 +284,7 @@ def test_columns_that_come_and_go_are_logged_alike_in_every_mode(changes: Change
         ]
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_log_is_not_begun_anew_behind_ones_back(changes: Changes) -> None:
     project, run = changes.project, ("run", "--select", *MODES)
     give(changes, "(1, 'a', null)")

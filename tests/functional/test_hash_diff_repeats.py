@@ -201,6 +201,8 @@ def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
         ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full", Tables, "create", True),
         ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full", Tables, "confirm", False),
         ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full", Tables, "confirm", True),
+        ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full", Tables, "create_model", False),
+        ("2020-01-02", {1: ("a", "P"), 3: ("c", "r")}, "full", Load, "_count", True),
         ("2020-01-02", {1: ("a", "P"), 3: ("c", "r")}, "full", Load, "_write_sensitive", True),
         ("2020-01-02", {1: ("a", "P"), 3: ("c", "r")}, "full", Load, "_merge", True),
         ("2020-01-03", {1: ("a", "p")}, "delta", Tables, "set_properties", False),
@@ -253,7 +255,9 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
 
 
 @pytest.mark.timeout(2400)  # a process for each stage
-def test_a_process_killed_at_any_stage_leaves_what_the_next_one_makes_good(table_format: str, tmp_path: Path) -> None:
+def test_a_process_killed_while_it_writes_leaves_what_the_next_one_makes_good(
+    table_format: str, tmp_path: Path
+) -> None:
     quick = {"PYSPARK_SUBMIT_ARGS": demo.submit_arguments(table_format), "DBT_CDC_DRIVER_MEMORY": "1g"}
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **quick}
     command = [sys.executable, "-m", "tests.support.killed_load", table_format, str(tmp_path / "warehouse")]

@@ -28,6 +28,7 @@ BY_PROCESS = (
 )
 
 
+@pytest.mark.one_format("delta")
 def test_a_stock_snapshot_adopts_the_columns_and_stock_dbt_can_go_on_with_it(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
     project.configure(dispatch=False)

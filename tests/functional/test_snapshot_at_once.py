@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import yaml
 
 from tests.support import connect
@@ -70,6 +71,7 @@ def two_runs(project: Project, meeting: str, place: str = "") -> list[tuple[bool
     return outcomes
 
 
+@pytest.mark.one_format("delta")
 def test_two_processes_at_once_never_leave_two_open_records_of_a_key(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT, "macros/wait.sql": WAIT})
     profiles = project.folder / "profiles.yml"

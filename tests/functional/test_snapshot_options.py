@@ -45,6 +45,9 @@ SNAPSHOTS: dict[str, dict[str, Any]] = {
     },
 }
 
+#: the SQL is the same on each format: on other ones than Delta these show that the format's writes are
+ELSEWHERE = {"ts_all_at_once", "check_renamed", "check_off"}
+
 #: a strategy as a project may bring it
 BY_NAME = """
 {% macro snapshot_by_name_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) %}
@@ -88,9 +91,10 @@ EXPECTED = {
 }
 
 
-def write_project(project: Project) -> None:
+def write_project(project: Project, names: set[str]) -> None:
     entries = []
-    for name, config in SNAPSHOTS.items():
+    for name in sorted(names):
+        config = SNAPSHOTS[name]
         columns = RENAMED["snapshot_meta_column_names"] if "snapshot_meta_column_names" in config else {}
         valid_from, valid_to = (
             columns.get("dbt_valid_from", "dbt_valid_from"),
@@ -119,7 +123,8 @@ def write_project(project: Project) -> None:
 
 
 def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project: Project) -> None:
-    write_project(project)
+    names = set(SNAPSHOTS) if project.file_format == "delta" else ELSEWHERE
+    write_project(project, names)
     runs, times = {}, {}
     for day, rows in enumerate(DAYS, 1):
         supply(project, rows, COLUMNS)
@@ -128,7 +133,8 @@ def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project:
         times[day] = (began, datetime.now())
     project.dbt("test")
 
-    for name, config in SNAPSHOTS.items():
+    for name in names:
+        config = SNAPSHOTS[name]
         expected = sorted(EXPECTED[config.get("hard_deletes", "ignore")], key=repr)
         scd_id = "scd_id" if "snapshot_meta_column_names" in config else "dbt_scd_id"
         count, ids = project.rows(f"select count(*), count(distinct {scd_id}) from {{schema}}.{name}")[0]
@@ -142,7 +148,7 @@ def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project:
         by_run = [(a, b, n, runs[wrote], runs.get(closed)) for a, b, n, wrote, closed in rows]
         assert sorted(by_run, key=repr) == expected, name
         check_times(project, name, {run: times[day] for run, day in runs.items()})
-    assert project.tables() == {"things", *SNAPSHOTS}
+    assert project.tables() == {"things", *names}
 
     deleted = "select name, is_deleted from {schema}.ts_all_at_once where a = 2 order by insert_timestamp"
     assert project.rows(deleted) == [("cid", "False"), ("cid", "True"), ("cid", "False"), ("cid4", "False")]

@@ -62,6 +62,7 @@ def test_versions_neither_overlap_nor_share_an_id_where_the_sources_clock_is_ahe
         assert project.rows(f"select count(*) - count(distinct dbt_scd_id) from {{schema}}.{name}") == [(0,)]
 
 
+@pytest.mark.one_format("iceberg")
 def test_letter_case_and_names_of_dbts_own_columns_make_no_versions_and_lose_no_values(project: Project) -> None:
     flagged = {**CHECKED, "snapshot_meta_column_names": {"dbt_is_deleted": "REMOVED"}, "hard_deletes": "new_record"}
     kept = {**CHECKED, "snapshot_meta_column_names": {"dbt_is_deleted": "is_deleted"}}

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import duckdb
 import pyarrow as pa
+import pytest
 
 from tests.support.places import write_zone
 from tests.support.project import Project
@@ -73,6 +74,7 @@ def second_engine(project: Project, table: str, end: str = "effective_end_timest
     return duckdb.sql(query).fetchall()
 
 
+@pytest.mark.one_format("delta")
 def test_open_records_are_read_and_found_in_every_pairing_of_zones(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": CONFIG})
     rows = [f"({n}, 0, timestamp '2024-03-01 00:00:00Z', timestamp_ntz '2024-03-01 00:00:00')" for n in range(6)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.hash_diff import PROPERTIES, Model
 from tests.support.project import Project
 
@@ -22,6 +24,7 @@ READER = """
 COLUMNS = "keyhash:string,nonkeyhash:string,id:int,v:string,operation:string,eff_start_date:date"
 
 
+@pytest.mark.one_format("iceberg")
 def test_deletes_are_deletes_and_what_a_load_only_marks_is_no_change(project: Project) -> None:
     fed = Model(
         project.spark,

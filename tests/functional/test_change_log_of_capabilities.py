@@ -123,6 +123,7 @@ def run_at_once(project: Project, statement: str, times: int) -> list[str]:
     return [message for message in refused if message]
 
 
+@pytest.mark.one_format("iceberg")
 def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(
     project: Project, tmp_path: Path, log_writes: LogWrites
 ) -> None:

@@ -254,6 +254,7 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
     assert project.rows(kept) == [(1, "p"), (2, None), (3, "q")]
 
 
+@pytest.mark.one_format("iceberg")
 @pytest.mark.timeout(2400)  # a process for each stage
 def test_a_process_killed_while_it_writes_leaves_what_the_next_one_makes_good(
     table_format: str, tmp_path: Path

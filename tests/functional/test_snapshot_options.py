@@ -45,7 +45,7 @@ SNAPSHOTS: dict[str, dict[str, Any]] = {
     },
 }
 
-#: the SQL is the same on each format: on other ones than Delta these show that the format's writes are
+#: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are
 ELSEWHERE = {"ts_all_at_once", "check_renamed", "check_off"}
 
 #: a strategy as a project may bring it
@@ -123,7 +123,7 @@ def write_project(project: Project, names: set[str]) -> None:
 
 
 def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project: Project) -> None:
-    names = set(SNAPSHOTS) if project.file_format == "delta" else ELSEWHERE
+    names = set(SNAPSHOTS) if project.file_format == "iceberg" else ELSEWHERE
     write_project(project, names)
     runs, times = {}, {}
     for day, rows in enumerate(DAYS, 1):

@@ -15,6 +15,7 @@ import random
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -139,6 +140,7 @@ def model(options: dict[str, Any], feed: str) -> str:
     )
 
 
+@pytest.mark.one_format("iceberg")
 def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     whole = project.file_format == "iceberg"
     count = SETS if whole else SETS // 5

@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
@@ -139,6 +140,7 @@ def write_states(project: Project, drawn: list[list[State]]) -> None:
     project.sql(f"create table {{schema}}.nothing ({COLUMNS}) using {project.file_format}")
 
 
+@pytest.mark.one_format("delta")
 def test_every_way_to_tell_the_changes_of_a_table_gives_the_same_rows(project: Project) -> None:
     changes, drawn = Changes(project), draw_histories()
     write_states(project, drawn)

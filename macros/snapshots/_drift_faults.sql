@@ -8,24 +8,32 @@
             {%- do faults.extend(dbt_cdc._for_format('type_faults', dbt_cdc._format_of(shape.target))(shape.target, type)) -%}
         {%- elif dbt_cdc._rounds(kept, type) -%}
             {%- do faults.append("column '" ~ name ~ "' of " ~ shape.target ~ " is " ~ kept ~ ", got " ~ type
-                                 ~ " from the source, whose values it would round" ~ advice) -%}
+                                 ~ " from the source, whose values it would cut short" ~ advice) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set start = dbt_cdc._snapshot_columns().dbt_valid_from -%}
     {%- if own.get(start | lower) == 'date' and shape.time_type in ['timestamp', 'timestamp_ntz'] -%}
         {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is date, got " ~ shape.time_type
                              ~ " from updated_at, whose time of day it would lose" ~ advice) -%}
+    {%- elif [own.get(start | lower), shape.time_type] | sort == ['timestamp', 'timestamp_ntz'] and not dbt_cdc._is_in_utc() -%}
+        {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is " ~ own[start | lower] ~ ", got " ~ shape.time_type
+                             ~ " from updated_at, which the session's time zone would shift" ~ advice) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 
 
+{%- macro _is_in_utc() -%}
+    {%- do return(run_query('select current_timezone()')[0][0] in ['UTC', 'Etc/UTC', 'GMT', 'Z', '+00:00']) -%}
+{%- endmacro -%}
+
+
 {%- macro _rounds(kept, given) -%}
-    {#- Would a number of the given type lose digits behind the point? It would be found changed again in every run. -#}
+    {#- Would a value of the given type lose digits or its time of day? It would be found changed again in every run. -#}
+    {%- if kept == 'date' -%}{%- do return(given in ['timestamp', 'timestamp_ntz']) -%}{%- endif -%}
+    {%- if kept == 'float' -%}{%- do return(dbt_cdc._family_of_type(given) == 'number' and not dbt_cdc._widens(given, kept)) -%}{%- endif -%}
     {%- set whole = ['tinyint', 'smallint', 'int', 'bigint'] -%}
-    {%- if given in ['float', 'double'] -%}
-        {%- do return(kept in whole or kept.startswith('decimal(') or (kept == 'float' and given == 'double')) -%}
-    {%- endif -%}
+    {%- if given in ['float', 'double'] -%}{%- do return(kept in whole or kept.startswith('decimal(')) -%}{%- endif -%}
     {%- if not given.startswith('decimal(') -%}{%- do return(false) -%}{%- endif -%}
     {%- set scale = modules.re.findall('[0-9]+', given)[1] | int -%}
     {%- if kept.startswith('decimal(') -%}{%- do return(scale > modules.re.findall('[0-9]+', kept)[1] | int) -%}{%- endif -%}

@@ -47,17 +47,20 @@
         zone of the session: exact arithmetic on the instant, as a cast would go by the session's zone. -#}
     {%- if effective_type == 'timestamp' -%}{%- do return(dbt_cdc._instant(expression)) -%}{%- endif -%}
     {%- do return(
-        "if(typeof(" ~ expression ~ ") = 'timestamp', timestamp_ntz '1970-01-01 00:00:00'"
-        ~ " + unix_micros(cast(" ~ expression ~ " as timestamp)) * interval '0.000001' second, "
+        "if(typeof(" ~ expression ~ ") in ('timestamp', 'string'), timestamp_ntz '1970-01-01 00:00:00'"
+        ~ " + unix_micros(" ~ dbt_cdc._instant(expression) ~ ") * interval '0.000001' second, "
         ~ "cast(" ~ expression ~ " as timestamp_ntz))") -%}
 {%- endmacro -%}
 
 
 {%- macro _instant(expression) -%}
-    {#- A point in time as an instant: a timestamp_ntz or date is read as UTC, where a cast would go by the session's zone. -#}
+    {#- A point in time as an instant: a timestamp_ntz, date or text without a zone is read as UTC, where a cast would go by
+        the session's zone. Text that is no point in time is an error. -#}
+    {%- set text = 'cast(' ~ expression ~ ' as string)' -%}
     {%- do return(
-        "if(typeof(" ~ expression ~ ") in ('timestamp_ntz', 'date'), cast(concat(cast(cast(" ~ expression
-        ~ " as timestamp_ntz) as string), 'Z') as timestamp), cast(" ~ expression ~ " as timestamp))") -%}
+        "case typeof(" ~ expression ~ ") when 'timestamp' then cast(" ~ expression ~ " as timestamp) when 'string' then coalesce("
+        ~ dbt_cdc._instant_of_text(text) ~ ", cast(" ~ text ~ " as timestamp)) else cast(concat(cast(cast(" ~ expression
+        ~ " as timestamp_ntz) as string), 'Z') as timestamp) end") -%}
 {%- endmacro -%}
 
 

@@ -3,7 +3,11 @@
     {%- do dbt.spark__post_snapshot(staging_relation) -%}
     {%- do dbt_cdc._forget_changes() -%}
     {%- set changes = dbt_cdc._remembered_changes() -%}
-    {%- do dbt_cdc._tell_outcome(
-        'OK (' ~ changes['insert'] ~ ' new, ' ~ changes['update'] ~ ' changed, ' ~ changes['delete'] ~ ' deleted)',
-        {'I': changes['insert'], 'U': changes['update'], 'D': changes['delete']}) -%}
+    {%- do dbt_cdc._tell_snapshot(changes['insert'], changes['update'], changes['delete']) -%}
+{%- endmacro -%}
+
+
+{%- macro _tell_snapshot(inserted, updated, deleted) -%}
+    {%- do dbt_cdc._tell_outcome('OK (' ~ inserted ~ ' new, ' ~ updated ~ ' changed, ' ~ deleted ~ ' deleted)',
+                                 {'I': inserted, 'U': updated, 'D': deleted}) -%}
 {%- endmacro -%}

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.places import write_zone
 from tests.support.project import Project
+from tests.support.snapshots import HIGH
 
 SNAPSHOT = """
     {{% snapshot {name} %}}
@@ -17,6 +18,7 @@ SNAPSHOT = """
 """
 BY_TIME = "strategy='timestamp', updated_at='at', hard_deletes='invalidate'"
 CHECKED = "strategy='check', check_cols='all'"
+METADATA = "meta={'dbt_cdc': {'operational_metadata': true%s}}"
 
 
 def write(project: Project, name: str, config: str, first: str, second: str, third: str = "") -> None:
@@ -42,11 +44,34 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
     rows = "select id, v, at from values (1, 'a', {at}), (2, 'b', {at}) as t(id, v, at) where id <= {last}"
     for name, at in {"days": f"date '{tomorrow}'", "texts": f"'{tomorrow} 08:10:00'"}.items():
         write(project, name, BY_TIME, rows.format(at=at, last=2), rows.format(at=at, last=1))
+    as_text = "select 1 as id, '2024-06-01T12:00:00+02:00' as at"
+    instants = ", 'effective_timestamp_type': 'timestamp'"
+    for name, more in {"text_to_clocks": "", "text_to_instants": instants}.items():
+        write(
+            project,
+            name,
+            f"{BY_TIME}, {METADATA % more}",
+            f"{as_text} union all select 2, '2024-06-01 08:00:00'",
+            as_text,
+        )
+    write(project, "zoned", BY_TIME, known, known)
     zone_of_tests = project.spark.conf.get("spark.sql.session.timeZone")
     try:
         write_zone(project, "Pacific/Kiritimati")  # where it is tomorrow for most of the day
         for number in range(4):
             run(project, number)
+        write(
+            project,
+            "zoned",
+            BY_TIME,
+            "",
+            known.replace("timestamp '2024-01-01 00:00:00Z'", "timestamp_ntz '2025-01-01'"),
+        )
+        said = project.error("snapshot", "--select", "zoned", "--vars", "{run: 1}")
+        assert (
+            "is timestamp, got timestamp_ntz from updated_at, which the session's time zone would shift: cast it"
+            in said
+        )
     finally:
         project.spark.conf.set("spark.sql.session.timeZone", str(zone_of_tests))
     late = "select id, v, dbt_updated_at, dbt_valid_to is null from {schema}.late order by id, dbt_valid_from"
@@ -59,6 +84,16 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
     assert project.rows(ends % "days") == [(1, tomorrow, None), (2, tomorrow, tomorrow)]
     text = f"{tomorrow} 08:10:00"
     assert project.rows(ends % "texts") == [(1, text, None), (2, text, text)]
+    assert project.rows("select id, v, at, dbt_valid_from, dbt_valid_to from {schema}.zoned") == [
+        (1, "a", datetime(2024, 1, 1), datetime(2024, 1, 1), None)
+    ]
+    # text with a zone is that instant, text without one UTC; a deleted row ended at the time of the run
+    for name in ("text_to_clocks", "text_to_instants"):
+        columns = "id, effective_start_timestamp, effective_end_timestamp"
+        rows_found = project.rows(f"select {columns}, update_timestamp from {{schema}}.{name} order by id")
+        assert [row[:2] for row in rows_found] == [(1, datetime(2024, 6, 1, 10)), (2, datetime(2024, 6, 1, 8))]
+        assert rows_found[0][2:] == (HIGH, None)
+        assert rows_found[1][2] == rows_found[1][3] is not None
 
 
 def test_new_structs_and_names_with_backticks_are_kept(project: Project) -> None:
@@ -84,8 +119,8 @@ def test_types_that_would_round_are_refused_and_a_share_of_deletes_may_be_reache
         project,
         "prices",
         CHECKED,
-        "select 1 as id, 1.25 as price, 7 as n",
-        "select 1 as id, 1.2525 as price, 7.5D as n",
+        "select 1 as id, 1.25 as price, 7 as n, 0.5F as rate, date '2024-01-01' as due",
+        "select 1 as id, 1.2525 as price, 7.5D as n, 0.1BD as rate, timestamp_ntz '2024-01-01 10:00' as due",
     )
     write(
         project, "days", BY_TIME,
@@ -96,17 +131,22 @@ def test_types_that_would_round_are_refused_and_a_share_of_deletes_may_be_reache
         f"select id, timestamp '2024-01-01' as at from range({rows})" for rows in (100, 71, 50)
     ))  # fmt: skip
     run(project, 0)
+    result = project.run_results()["shares"]
+    assert result["adapter_response"]["operations"] == {"I": 100, "U": 0, "D": 0}
+    assert result["message"] == "OK (100 new, 0 changed, 0 deleted)"
     run(project, 1, "--select", "shares")
     closed = "select count(*), count(dbt_valid_to) from {schema}.shares"
     assert project.rows(closed) == [(100, 29)]
     said = project.error("snapshot", "--vars", "{run: 2}")
     assert "column 'price' of " in said and "is decimal(3,2), got decimal(5,4) from the source, whose values" in said
     assert "column 'n' of " in said and "is int, got double from the source" in said
+    assert "column 'rate' of " in said and "is float, got decimal(1,1) from the source" in said
+    assert "column 'due' of " in said and "is date, got timestamp_ntz from the source" in said
     assert "column 'dbt_valid_from' of " in said and "is date, got timestamp from updated_at" in said
     assert "would close 21 of 71 live records" in said
     assert project.rows(closed) == [(100, 29)]
     assert project.rows("select * except(dbt_scd_id, dbt_updated_at, dbt_valid_from) from {schema}.prices") == [
-        (1, pytest.approx(1.25), 7, None)
+        (1, pytest.approx(1.25), 7, 0.5, date(2024, 1, 1), None)
     ]
     day = date(2024, 1, 1)
     assert project.rows("select id, at, dbt_valid_from, dbt_valid_to from {schema}.days") == [(1, day, day, None)]

@@ -3,7 +3,7 @@
     Rows without a stamp have no place in that order: every run reads them, so that none is lost. -#}
 
 {%- macro _read_by_column(relation, column, unique_key) -%}
-    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column', 'asked': ['column', column]} -%}
+    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column'} -%}
     {%- set columns = adapter.get_columns_in_relation(relation) -%}
     {%- set stamp = dbt_cdc._column_named(columns, column) -%}
     {%- if columns and stamp is none -%}

@@ -2,7 +2,7 @@
     starts, one row for each key that changed, with `_op`. Late rows are found too, as no stamp is asked. -#}
 
 {%- macro _read_by_version(relation, column, unique_key) -%}
-    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version', 'asked': ['version', column]} -%}
+    {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version'} -%}
     {#- `compile` and `docs generate` also work before the first run, and where the next one has to read everything -#}
     {%- set writes = flags.WHICH in ['run', 'build'] -%}
     {%- if not writes and dbt_cdc._load_relation(relation) is none -%}

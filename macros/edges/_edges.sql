@@ -2,7 +2,7 @@
     `graph` is what they share, so the edges that the SQL reads wait there until the write has committed.
     What waits: {invocation_id, edges: {source: edge}, recorded: {source: newest row of cdc_metadata}, anew: whether the model
     starts from nothing, others: marks of other runs (Python)}. An edge:
-      source, asked upstream, as `schema.table`; [by, column], as the model asks
+      source, asked upstream, as `schema.table`; how the model asks, in words
       by            column, version, all (the upstream has no such column) or reset
       sql           what its rows are read by
       watermark     up to where it has been read when this run ends: a value as text, a version; none: nothing yet

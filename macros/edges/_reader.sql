@@ -1,6 +1,6 @@
 {#- Which models may read by ref_changes: those that merge what they read into what they have, by key. -#}
 
-{%- macro _check_reader(relation, by, column) -%}
+{%- macro _check_reader(relation, by, asked) -%}
     {%- set faults = dbt_cdc._reader_faults() -%}
     {%- if model.config.materialized not in ['apply_changes', 'hash_diff'] -%}
         {#- the others check their options themselves -#}
@@ -21,9 +21,9 @@
                              ~ " set apply_as_deletes: \"_op = 'd'\"") -%}
     {%- endif -%}
     {%- set seen = dbt_cdc._remembered_edge(relation) -%}
-    {%- if seen and not seen.part and seen.asked != [by, column] -%}
-        {%- do faults.append("ref_changes reads " ~ dbt_cdc._edge_name(relation) ~ " in two ways, by " ~ (seen.asked | join(' '))
-                             ~ " and by " ~ by ~ " " ~ column ~ ": there is one watermark for each upstream, choose one way") -%}
+    {%- if seen and not seen.part and seen.asked != asked -%}
+        {%- do faults.append("ref_changes reads " ~ dbt_cdc._edge_name(relation) ~ " in two ways, " ~ seen.asked
+                             ~ " and " ~ asked ~ ": there is one watermark for each upstream, choose one way") -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
 {%- endmacro -%}

@@ -17,7 +17,7 @@
     {%- if not columns -%}{%- do return([mode, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
     {%- if edge.by == 'version' -%}{%- do return(dbt_cdc._version_state(edge, relation, columns)) -%}{%- endif -%}
     {%- set stamp = dbt_cdc._column_named(columns, edge.get('column') or '') -%}
-    {%- if stamp is none or edge.by in ['all', 'reset'] -%}
+    {%- if stamp is none or edge.by in ['all', 'reset'] or stamp.dtype != edge.type -%}
         {%- set mode = 'all rows' if edge.by == 'column' else mode -%}
         {%- do return([mode, '-', run_query('select count(*) from ' ~ relation)[0][0] | string, '-']) -%}
     {%- endif -%}

@@ -19,7 +19,8 @@
         {#- A unit test gives the rows itself: all of them are new. -#}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
-    {%- do dbt_cdc._check_reader(relation, by, column) -%}
+    {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else ([unique_key] if unique_key is string else unique_key or []) | join(', ')) -%}
+    {%- do dbt_cdc._check_reader(relation, by, asked | trim) -%}
     {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
         {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
@@ -34,6 +35,7 @@
     {#- An edge is read once in a compilation, however often the model names it: all its readers see the same rows. -#}
     {%- set read = {'version': dbt_cdc._read_by_version, 'column': dbt_cdc._read_by_column}[by] -%}
     {%- set edge = dbt_cdc._remembered_edge(relation) or read(relation, column, unique_key) -%}
+    {%- do edge.update({'asked': asked | trim}) -%}
     {%- do dbt_cdc._remember_edge(edge) -%}
     {%- do return('(' ~ edge.sql ~ ')') -%}
 {%- endmacro -%}

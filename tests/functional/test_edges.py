@@ -289,6 +289,9 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             "{% else %}{{ ref('orders') }}{% endif %}",
             "models/logged.sql": READER + "{{ config(meta={'dbt_cdc': {'change_log': 'key_op'}}) }}" + new,
             "models/two_ways.sql": READER + new + " join {{ dbt_cdc.ref_changes('orders', column='id') }} using (id)",
+            "models/of_two_keys.sql": READER
+            + "select id from {{ dbt_cdc.ref_changes('orders', by='version', unique_key='id') }} join "
+            + "{{ dbt_cdc.ref_changes('orders', by='version', unique_key=['id', 'm']) }} using (id)",
             "models/unnamed.py": """
                 import dbt_cdc
 
@@ -298,7 +301,10 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             """,
         }
     )
-    errors = [project.error("build", "--exclude", "asked"), project.error("test", "--select", "asked")]
+    errors = [
+        project.error("build", "--exclude", "asked"),
+        project.error("test", "--select", "asked"),
+    ]
     said = "\n".join(["", *errors]).replace(project.schema, "schema")
     for model, problem in {
         "as_table": "ref_changes works in incremental models only, got 'table', which keeps nothing between runs",
@@ -308,6 +314,7 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
         "misspelt": "ref_changes: by must be one of column, version, got \"versoin\", did you mean 'version'?",
         "unsortable": "column m of schema.orders is of type map<string,int>",
         "two_ways": "ref_changes reads schema.orders in two ways, by column cdc_datetime_updated and by column id",
+        "of_two_keys": "ref_changes reads schema.orders in two ways, by version id and by version id, m: there is one",
         "keyless": "ref_changes by version needs the key of schema.orders, got none",
         "of_inline": "nothing is an ephemeral model: make it a table or an incremental model, or read by column",
         "imaged": "ref_changes by version gives changes, got source_kind 'snapshot'",

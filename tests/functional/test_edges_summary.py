@@ -79,10 +79,10 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
     feed = "tblproperties ('delta.enableChangeDataFeed' = 'true')"
     columns = "id int, cdc_datetime_updated timestamp"
     row = "(1, timestamp_seconds(1))"
-    for name in ("gone", "healthy", "remade", "stampless", "unkeyed"):
+    names = ["gone", "healthy", "remade", "retyped", "stampless", "unkeyed"]
+    for name in names:
         project.sql(f"create table {{schema}}.{name} ({columns}) using delta {feed}")
         project.sql(f"insert into {{schema}}.{name} values {row}")
-    names = ["gone", "healthy", "remade", "stampless", "unkeyed"]
     project.write(
         {
             "models/sources.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{', '.join(f'{{name: {n}}}' for n in names)}]}}]",
@@ -98,6 +98,7 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
                     ("gone", "1 as one", ""),
                     ("healthy", "1 as one", ""),
                     ("remade", "_op", ", by='version', unique_key='id'"),
+                    ("retyped", "1 as one", ""),
                     ("stampless", "1 as one", ""),
                     ("unkeyed", "_op", ", by='version', unique_key='id'"),
                 ]
@@ -111,6 +112,8 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
         project.sql(f"create table {{schema}}.{name} (id int, seq int) using delta {feed}")
     project.sql("create or replace table {schema}.stampless (id int) using delta")
     project.sql("create or replace table {schema}.unkeyed (number int) using delta")
+    project.sql("create or replace table {schema}.retyped (id int, cdc_datetime_updated boolean) using delta")
+    project.sql("insert into {schema}.retyped values (1, true), (2, false), (3, null)")
     project.sql("insert into {schema}.stampless values (7), (8)")
     project.sql("insert into {schema}.healthy values (2, timestamp_seconds(61))")
     cells = {line[0]: line[2:] for line in summary(project)}
@@ -119,6 +122,7 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
         "healthy": ["by cdc_datetime_updated", "1970-01-01 00:00:01", "1", "00:01:00"],
         "logged": ["by version", cells["logged"][1], "needs --full-refresh", cells["logged"][3]],
         "remade": ["by version", "1", "needs --full-refresh", cells["remade"][3]],
+        "retyped": ["all rows", "-", "3", "-"],
         "stampless": ["all rows", "-", "2", "-"],
         "unkeyed": ["by version", "1", "the upstream lacks the key column id", "-"],
     }

@@ -37,10 +37,15 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
     if marker:
         more = f"{history} is gone, but its table {base} is there, with more than one load. {remedy}"
         return [more] if marker.load != first else []
-    # a full refresh that was killed leaves the history of the table before
     of_history = tables.properties(history).get(FIRST_LOAD)
     if of_history and first in (None, of_history):
         return [f"{base} is gone or was emptied, but its history {history} is there. {remedy}"]
+    # a full refresh that was killed leaves the history of the table before
+    if of_history and tables.settings.extract_type == "delta":
+        return [
+            f"{base} is that of a full refresh that did not end: a delta would be all that its next load has. Run it "
+            "again with --full-refresh, of the same extract"
+        ]
     return []
 
 

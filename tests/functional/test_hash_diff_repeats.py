@@ -217,6 +217,26 @@ def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
     loaded.check(Expected.of(list(done.values())))
 
 
+def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = model(project)
+    first, whole = ("2020-01-01", rows(_1="a", _2="b"), "full"), ("2020-01-02", rows(_1="A", _2="b", _3="c"), "full")
+    delta = ("2020-01-03", rows(_3="C"), "delta")
+    loaded.load(*first)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        kill(patched, Tables, "create", after=True)
+        loaded.load(*whole, full_refresh=True)
+    history = loaded.history()
+    assert len(history) == 2
+    with pytest.raises(DbtRuntimeError, match=r"that of a full refresh that did not end.* again with --full-refresh"):
+        loaded.load(*delta)
+    assert loaded.history() == history
+    loaded.load(*whole, full_refresh=True)
+    loaded.load(*delta)
+    loaded.check(Expected.of([whole, delta]))
+
+
 @pytest.mark.one_format("iceberg")
 def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
     project: Project, monkeypatch: pytest.MonkeyPatch

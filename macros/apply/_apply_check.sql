@@ -28,6 +28,10 @@
     {%- for name, type in casts.items() -%}
         {%- set column = dbt_cdc._quote(name) -%}
         {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ type ~ ') as ' ~ plan.types[name] ~ ') <=> ' ~ column ~ ')' -%}
+        {%- if plan.types[name] == 'string' and dbt_cdc._is_exact(type) -%}
+            {#- such values have several spellings -#}
+            {%- set lost = column ~ ' is not null and ' ~ dbt_cdc._read_as(column, type) ~ ' is null' -%}
+        {%- endif -%}
         {%- do measures.extend(['count_if(' ~ lost ~ ')', 'min(if(' ~ lost ~ ', cast(' ~ column ~ ' as string), null))']) -%}
     {%- endfor -%}
     {%- if not measures -%}{%- do return([]) -%}{%- endif -%}
@@ -111,7 +115,7 @@ moments as (
 
 select
     coalesce(sum(_dbt_cdc_events), 0), coalesce(sum(_dbt_cdc_fresh), 0), coalesce(sum(_dbt_cdc_fresh_truncates), 0),
-    count_if(_dbt_cdc_contradictory),
+    count(distinct if(_dbt_cdc_contradictory, struct({{ dbt_cdc._quoted_list(plan.key) | join(', ') }}), null)),
     array_join(slice(array_sort(collect_set(if(_dbt_cdc_contradictory, to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})), null))), 1, 5), ' ')
 from moments
     {%- endset -%}

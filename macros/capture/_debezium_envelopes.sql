@@ -50,7 +50,7 @@
             {{ feed.sequence }} as _given_sequence
             {%- endif %}
         from {{ feed.relation }}
-        where {{ 'op' if feed.form == 'flat' else feed.value }} is not null
+        where {{ 'op is not null or before is not null or after' if feed.form == 'flat' else feed.value }} is not null
 {%- endmacro -%}
 
 

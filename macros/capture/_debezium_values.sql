@@ -80,6 +80,8 @@
         {%- do return(dbt_cdc._read_as(raw, type)) -%}
     {%- elif base == 'date' and given == 'int' -%}
         {%- do return(dbt_cdc._debezium_decoded(raw, 'days', name, type, base)) -%}
+    {%- elif dbt_cdc._base_type(given) in ['timestamp', 'date'] -%}
+        {%- do return(dbt_cdc._read_as(raw, type)) -%}
     {%- endif -%}
     {%- do return("if(typeof(" ~ raw ~ ") in ('bigint', 'int') and " ~ raw ~ " is not null, "
                   ~ dbt_cdc._unclear_encoding(name, type, base) ~ ', '

@@ -10,13 +10,6 @@
 {%- endmacro -%}
 
 
-{%- macro _base_type(type) -%}
-    {#- What a type has in common with others as far as encodings go. -#}
-    {%- set word = (type | lower | trim).split('(')[0].split('<')[0] | trim -%}
-    {%- do return({'numeric': 'decimal', 'dec': 'decimal', 'timestamp_ntz': 'timestamp', 'timestamp_ltz': 'timestamp'}.get(word, word)) -%}
-{%- endmacro -%}
-
-
 {%- macro _encoding_faults(columns, encodings) -%}
     {%- if encodings is not mapping -%}
         {%- do return(["from_debezium: encodings must map names of columns to encodings, got " ~ (encodings | tojson)]) -%}
@@ -38,19 +31,6 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}
-{%- endmacro -%}
-
-
-{%- macro _read_as(value, type) -%}
-    {#- NULL where the value is none of the type. What is nested Spark reads part by part. -#}
-    {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
-    {%- if dbt_cdc._base_type(type) != 'decimal' -%}{%- do return(read) -%}{%- endif -%}
-    {#- a number that would be rounded is none of the type: with the same places before the point, and all others behind it,
-        it is another one -#}
-    {%- set digits = modules.re.findall('[0-9]+', type) -%}
-    {%- set precision, scale = (digits[0] if digits else 10) | int, (digits[1] if digits | length > 1 else 0) | int -%}
-    {%- set exact = 'try_cast(' ~ value ~ ' as decimal(38, ' ~ (38 - precision + scale) ~ '))' -%}
-    {%- do return('if(' ~ exact ~ ' = ' ~ read ~ ', ' ~ read ~ ', null)') -%}
 {%- endmacro -%}
 
 

@@ -94,7 +94,7 @@
                     then concat_ws('/', source['file'], {{ padded.pos }}, {{ padded.row }})
                 when source['connector'] in ('sqlserver', 'db2')
                     then concat_ws('/', source['commit_lsn'], source['change_lsn'], {{ padded.event_serial_no }})
-                when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, {{ padded.ssn }})
+                when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, trim(source['rs_id']), {{ padded.ssn }})
                 when source['connector'] = 'postgresql' then lpad(source['lsn'], 20, '0')
                 else lpad(coalesce(source['ts_ms'], ts_ms), 20, '0')
             end

@@ -10,6 +10,12 @@
 {%- endmacro -%}
 
 
+{%- macro _is_exact(type) -%}
+    {#- Of such a type, whatever can be read is kept whole. -#}
+    {%- do return(type in ['tinyint', 'smallint', 'int', 'bigint', 'boolean'] or type.startswith('decimal(')) -%}
+{%- endmacro -%}
+
+
 {%- macro _are_of_one_kind(one, other) -%}
     {%- set families = [dbt_cdc._family_of_type(one), dbt_cdc._family_of_type(other)] | sort -%}
     {%- do return('text' in families or families[0] == families[1] or families in [['boolean', 'number'], ['date', 'moment']]) -%}

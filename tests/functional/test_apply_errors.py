@@ -105,6 +105,20 @@ REFUSED = {
         model(FIRST, batch("('1', 'z', 'U', 9), ('one', 'x', 'U', 9)"), GOOD),
         ["column 'id': the table has type int, the batch string with 1 value(s) that it can't hold, for example one"],
     ),
+    "text_that_rounds": (
+        model(
+            f"select *, 1.50 as v2 from ({FIRST})", "select 1 as id, 'z' as v, 'U' as op, 9 as seq, '1.505' as v2", GOOD
+        ),
+        [
+            "column 'v2': the table has type decimal(3,2), the batch string with 1 value(s) that it can't hold, for example 1.505"
+        ],
+    ),
+    "two_conflicts_of_a_key": (
+        model(FIRST, batch("(1, 'z', 'U', 8), (1, 'y', 'U', 8), (1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
+        [
+            '1 key(s) have different events with the same sequence, for example {"id":1,"sequence":8} {"id":1,"sequence":9}'
+        ],
+    ),
     "conflict_inside": (
         model(FIRST, batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
         ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":9}', "on_conflict: resolve"],

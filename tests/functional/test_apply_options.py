@@ -352,6 +352,29 @@ def test_options_that_meet_each_other(project: Project) -> None:
     ]
 
 
+def test_text_is_read_in_the_types_of_the_table_however_it_is_spelled(project: Project) -> None:
+    project.write(
+        {
+            "models/spelled.sql": """
+                {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'seq'}}) }}
+                {% if var('run') == 0 %}
+                select 1 as id, 1.50BD as price, cast(7 as decimal(38,2)) as wide, true as flag, 1L as seq
+                {% else %}
+                select * from values ('01', '.5', '1.25E1', 'FALSE', 2L), ('2', '1e0', '-0E-9', null, 1L) as
+                t(id, price, wide, flag, seq)
+                {% endif %}
+            """,
+        }
+    )
+    project.dbt("run", "--vars", "{run: 0}")
+    project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select id, price, wide, flag from {schema}.spelled order by id") == [
+        (1, Decimal("0.50"), Decimal("12.50"), False),
+        (2, Decimal("1.00"), Decimal("0.00"), None),
+    ]
+    assert [type_ for _, type_ in project.columns("spelled")][:4] == ["int", "decimal(3,2)", "decimal(38,2)", "boolean"]
+
+
 def test_a_bitemporal_table_says_from_when_to_when_each_version_was_known(project: Project) -> None:
     runs = [
         [

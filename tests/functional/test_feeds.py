@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row
 
+from tests.support.places import write_zone
 from tests.support.project import Project
 from tests.support.snapshots import SOURCES, supply
 
@@ -287,7 +288,9 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     kind = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "4"}}
     finer = with_schema(payload("c", 1, after={"amount": "MDk="}), {"amount": kind})  # 12345 ten-thousandths
     store(project, "finer", texts([finer]), "value string")
-    store(project, "structs", [((1,), (2,), "u")], "before struct<id: int>, after struct<id: int>, op string")
+    image = "before struct<id: int>, after struct<id: int>, op string"
+    store(project, "structs", [((1,), (2,), "u")], image)
+    store(project, "opless", [(None, (1,), None)], image)
     types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary"}
     encodings = {"amount": "text", "bytes": "base64"}
     one_each = {
@@ -317,6 +320,10 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             "models/dms_finer_read.sql": model(
                 f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')"
             ),
+            "models/dms_widest_read.sql": model(
+                f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(38,2)'}}, timestamp='changed')"
+            ),
+            "models/opless_read.sql": model(f"from_debezium({table('opless')})"),
             "models/finer_read.sql": model(f"from_debezium({table('finer')}, columns={{'amount': 'decimal(8,2)'}})"),
             "models/struct_read.sql": model(f"from_debezium({table('structs')}, columns={{'idd': 'int'}})"),
             "models/misspelt.sql": model(
@@ -338,6 +345,8 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         ),
         "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 12a",
         "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 10.505",
+        "dbt_cdc: from_dms: column amount (decimal(38,2)) can not be read from: 10.505",
+        "opless has a row that is no Debezium envelope",
         "dbt_cdc: from_debezium: column amount (decimal(8,2)) can not be read from: MDk=",
         "can't tell how column born (date) is written",
         "unknown column 'idd', did you mean 'id'?",
@@ -355,7 +364,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "unknown column in value 'valeu', did you mean 'value'?",
     ]:
         assert told in message, message
-    sources = {"unreadable", "micro_times", "dms_rows", "dms_finer", "finer", "structs"}
+    sources = {"unreadable", "micro_times", "dms_rows", "dms_finer", "finer", "structs", "opless"}
     assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken", *sources}
 
 
@@ -410,6 +419,65 @@ def test_rows_of_dms_in_csv_become_events_and_a_full_load_reads_as_r(project: Pr
         ("_ts", "timestamp"),
         ("_sequence", "string"),
     ]
+
+
+def test_positions_sort_as_the_logs_of_their_sources_and_instants_stay_what_they_are(project: Project) -> None:
+    lsn = {"commit_lsn": "00000027:00000758:0005", "change_lsn": "00000027:00000758:0003", "event_serial_no": 2}
+    oracle = {"connector": "oracle", "scn": "9007199254740993", "ssn": 0}
+    sources: list[dict[str, Any]] = [
+        {"connector": "sqlserver", **lsn},
+        {"connector": "db2", **lsn, "event_serial_no": None},
+        {**oracle, "rs_id": " 0x0000b1.00012ab3.0010 "},
+        {**oracle, "rs_id": " 0x0000b1.00012ab3.0020 "},
+        {**oracle, "snapshot": "last"},
+        {"connector": "mongodb"},
+    ]
+    store(
+        project,
+        "raw",
+        texts([payload("u", 1, after={"id": n}, source=s) for n, s in enumerate(sources)]),
+        "value string",
+    )
+    numbers = ["1.50E1", "-0E-10", "100E-1", "-7.000", "+.5", "1e+3"]
+    store(
+        project, "numbers", [("I", text, "2024-01-01") for text in numbers], "Op string, amount string, changed string"
+    )
+    # one o'clock comes twice that night
+    project.sql("""
+        create view {schema}.times as
+        select cast(null as struct<id: int, at: timestamp>) as before, 'c' as op,
+            named_struct('id', 1, 'at', timestamp '2023-11-05 06:30:00Z') as after
+    """)
+    project.write(
+        {
+            "models/positions.sql": model(f"from_debezium({table('raw')}, columns={{'id': 'int'}})"),
+            "models/amounts.sql": model(
+                f"from_dms({table('numbers')}, columns={{'amount': 'decimal(38,1)'}}, timestamp='changed')"
+            ),
+            "models/instants.sql": model(
+                f"from_debezium({table('times')}, columns={{'id': 'int', 'at': 'timestamp'}})"
+            ),
+        }
+    )
+    zone_of_tests = project.spark.conf.get("spark.sql.session.timeZone")
+    try:
+        write_zone(project, "America/New_York")
+        project.dbt("run")
+    finally:
+        project.spark.conf.set("spark.sql.session.timeZone", str(zone_of_tests))
+    scn, zero = "00009007199254740993", "0" * 20
+    assert project.rows("select id, _sequence from {schema}.positions order by id") == [
+        (0, f"00000027:00000758:0005/00000027:00000758:0003/{zero[:-1]}2"),
+        (1, f"00000027:00000758:0005/00000027:00000758:0003/{zero}"),
+        (2, f"{scn}/0x0000b1.00012ab3.0010/{zero}"),
+        (3, f"{scn}/0x0000b1.00012ab3.0020/{zero}"),
+        (4, f"{scn}/{zero}"),
+        (5, "00000001700000000000"),
+    ]
+    read = [Decimal(text) for text in ("-7.0", "0.0", "0.5", "10.0", "15.0", "1000.0")]
+    assert project.rows("select amount from {schema}.amounts order by amount") == [(number,) for number in read]
+    assert project.columns("amounts")[0] == ("amount", "decimal(38,1)")
+    assert project.rows("select id, at from {schema}.instants") == [(1, datetime(2023, 11, 5, 6, 30))]
 
 
 def csv_model(file: Path, names: list[str]) -> str:

@@ -1,0 +1,29 @@
+{#- Values of other types, read without loss. -#}
+
+{%- macro _base_type(type) -%}
+    {#- What a type has in common with others as far as encodings go. -#}
+    {%- set word = (type | lower | trim).split('(')[0].split('<')[0] | trim -%}
+    {%- do return({'numeric': 'decimal', 'dec': 'decimal', 'timestamp_ntz': 'timestamp', 'timestamp_ltz': 'timestamp'}.get(word, word)) -%}
+{%- endmacro -%}
+
+
+{%- macro _read_as(value, type) -%}
+    {#- NULL where the value is none of the type: a number that a decimal would round is none. What is nested Spark reads part
+        by part. -#}
+    {%- if dbt_cdc._base_type(type) != 'decimal' -%}
+        {%- do return(('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')') -%}
+    {%- endif -%}
+    {%- set digits = modules.re.findall('[0-9]+', type) -%}
+    {%- set scale = digits[1] if digits | length > 1 else '0' -%}
+    {%- do return('get(transform(array(cast(' ~ value ~ ' as string)), number -> if(' ~ dbt_cdc._decimal_places('number') ~ ' <= ' ~ scale
+                  ~ ', try_cast(number as ' ~ type ~ '), null)), 0)') -%}
+{%- endmacro -%}
+
+
+{%- macro _decimal_places(number) -%}
+    {#- How many digits behind the point a number needs that is given as text, such as -10.50 (one), 1e-3 (three), 20 (none or
+        fewer): those that it has, but for zeros at the end, moved by its exponent. -#}
+    {%- set digits = "translate(regexp_extract(" ~ number ~ ", '^[^eE]*', 0), '+-. ', '')" -%}
+    {%- do return("if(" ~ digits ~ " rlike '[1-9]', length(regexp_extract(" ~ number ~ ", '[.]([0-9]*)', 1)) - length(regexp_extract("
+                  ~ digits ~ ", '0*$', 0)) - coalesce(try_cast(regexp_extract(" ~ number ~ ", '[eE]([-+]?[0-9]+)', 1) as int), 0), 0)") -%}
+{%- endmacro -%}

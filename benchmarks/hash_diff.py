@@ -3,7 +3,8 @@
 python -m benchmarks.hash_diff [--peer PATH] [--rows 1000000] [--memory 2g] [--parts full delta]
 
 PATH is a copy of github.com/avensolutions/cdc-at-scale-using-spark; a copy of it is run with a safe YAML loader, which
-today's PyYAML asks for. Whole processes are measured: wall and CPU seconds and the peak memory of the process tree.
+today's PyYAML asks for: once with the heap and JVM options of our profile, once as it ships, with Spark's defaults.
+Whole processes are measured: wall and CPU seconds and the peak memory of the process tree.
 What a load costs alone is the difference to the start: dbt and Spark with a model of one row, or Spark alone. The
 second part loads a delta of rows/100 on tables of `rows` and 10 x `rows`, and a full extract on the larger one.
 """
@@ -112,11 +113,11 @@ class Consumer:
 
 
 def peer(path: Path, folder: Path) -> list[str]:
-    """A copy of the original with a safe loader and its tables below `folder`; gives its command."""
-    shutil.copytree(path, folder / "peer", ignore=shutil.ignore_patterns(".git"))
-    script = folder / "peer/cdc.py"
+    """A copy of the original as `folder`, with a safe loader and its tables within; gives its command."""
+    shutil.copytree(path, folder, ignore=shutil.ignore_patterns(".git"))
+    script = folder / "cdc.py"
     script.write_text(script.read_text().replace("yaml.load(", "yaml.safe_load("))
-    config = folder / "peer/config.yaml"
+    config = folder / "config.yaml"
     config.write_text(config.read_text().replace("file:///tmp/", f"file://{folder}/"))
     for name in ("current", "current_temp", "history"):
         (folder / f"sample_data_{name}").mkdir()
@@ -149,14 +150,15 @@ def full_loads(options: argparse.Namespace, folder: Path) -> None:
         ("floor day2", days["day2"], 8),
     ):
         keep(name, measured([sys.executable, str(script), str(path), str(share), str(folder)], folder, **spark))
-    if options.peer:
-        command = peer(options.peer.resolve(), folder)
+    settings = {"peer": spark, "peer as it ships": {}} if options.peer else {}
+    for name, environment in settings.items():
+        place = folder / name.replace(" ", "_")
+        command = peer(options.peer.resolve(), place)
         for day, path in days.items():
-            keep(f"peer {day}", measured([*command, str(path), DAYS[day]], folder / "peer", **spark))
+            keep(f"{name} {day}", measured([*command, str(path), DAYS[day]], place, **environment))
     print(f"day 2: {found}, counted from the files: {counted(*days.values())}")
-    ratios(costs, "floor")
-    if options.peer:
-        ratios(costs, "peer")
+    for other in ("floor", *settings):
+        ratios(costs, other)
 
 
 def ratios(costs: dict[str, Cost], other: str) -> None:

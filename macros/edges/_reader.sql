@@ -1,6 +1,6 @@
 {#- Which models may read by ref_changes: those that merge what they read into what they have, by key. -#}
 
-{%- macro _check_reader(relation, by, asked) -%}
+{%- macro _check_reader(relation, by, given, asked) -%}
     {%- set faults = dbt_cdc._reader_faults() -%}
     {%- if model.config.materialized not in ['apply_changes', 'hash_diff'] -%}
         {#- the others check their options themselves -#}
@@ -11,6 +11,10 @@
         {%- do faults.append("ref_changes: by must be one of " ~ (ways | join(', ')) ~ ", got " ~ (by | tojson)
                              ~ dbt_cdc._suggestion(by, ways)) -%}
     {%- endif -%}
+    {%- for other, idle in {'version': 'column', 'column': 'unique_key'}.items() if by == other and given[idle] is not none -%}
+        {%- do faults.append("ref_changes: " ~ idle ~ " has no meaning by " ~ by ~ ", got " ~ dbt_cdc._value_text(given[idle])
+                             ~ ": take it out, or read by " ~ (ways | reject('equalto', by) | first)) -%}
+    {%- endfor -%}
     {%- if by == 'version' and relation.is_cte -%}
         {%- do faults.append("ref_changes by version reads a table, " ~ relation.identifier ~ " is an ephemeral model:"
                              ~ " make it a table or an incremental model, or read by column") -%}

@@ -14,13 +14,14 @@
 {%- macro _ref_changes(relation, by, column, unique_key) -%}
     {%- set options = dbt_cdc._given_options(dbt_cdc._reader_options()) -%}
     {%- set by = by or options['ref_changes_by'] -%}
+    {%- set given = {'column': column, 'unique_key': unique_key} -%}
     {%- set column = column or options['ref_changes_column'] -%}
     {%- if model.resource_type == 'unit_test' -%}
         {#- A unit test gives the rows itself: all of them are new. -#}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
     {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else ([unique_key] if unique_key is string else unique_key or []) | join(', ')) -%}
-    {%- do dbt_cdc._check_reader(relation, by, asked | trim) -%}
+    {%- do dbt_cdc._check_reader(relation, by, given, asked | trim) -%}
     {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
         {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}

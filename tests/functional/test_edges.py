@@ -262,6 +262,10 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             % ("append", "meta={'dbt_cdc': {'ref_changes_bye': 'version'}}", "dbt_cdc.ref_changes('orders')"),
             "models/misspelt.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', by='versoin')"),
             "models/unsortable.sql": bad % ("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', column='m')"),
+            "models/idle_column.sql": READER
+            + "select id from {{ dbt_cdc.ref_changes('orders', by='version', unique_key='id', column='id') }}",
+            "models/idle_key.sql": READER
+            + "select id from {{ dbt_cdc.ref_changes('orders', unique_key=['id', 'm']) }}",
             # an upstream without a key is taken to have its reader's, but it lacks that column
             "models/keyless.sql": bad
             % ("merge", "unique_key=['id', 'line']", "dbt_cdc.ref_changes('orders', by='version')"),
@@ -313,6 +317,8 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
         "appends": "ref_changes needs incremental_strategy 'merge', got 'append'",
         "misspelt": "ref_changes: by must be one of column, version, got \"versoin\", did you mean 'version'?",
         "unsortable": "column m of schema.orders is of type map<string,int>",
+        "idle_column": 'ref_changes: column has no meaning by version, got "id": take it out, or read by column',
+        "idle_key": 'ref_changes: unique_key has no meaning by column, got ["id", "m"]: take it out, or read by version',
         "two_ways": "ref_changes reads schema.orders in two ways, by column cdc_datetime_updated and by column id",
         "of_two_keys": "ref_changes reads schema.orders in two ways, by version id and by version id, m: there is one",
         "keyless": "ref_changes by version needs the key of schema.orders, got none",

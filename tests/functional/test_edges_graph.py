@@ -210,8 +210,8 @@ def test_of_two_runs_at_once_no_older_row_stays_over_a_newer_one(
         f"create table {{schema}}.orders (id int, amount int, cdc_datetime_updated timestamp) using {project.file_format}"
     )
     source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]"
-    by = "select id, amount from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by='%s', unique_key='id') }}"
-    names = {"raced_column": "column", "raced_version": "version"}
+    by = "select id, amount from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by=%s) }}"
+    names = {"raced_column": "'column'", "raced_version": "'version', unique_key='id'"}
     project.write({"models/sources.yml": source})
     project.write({f"models/{name}.sql": READER % "id" + by % way for name, way in names.items()})
     project.sql(f"insert into {{schema}}.orders values (1, 10, {STAMP % 1}), (2, 20, {STAMP % 1})")

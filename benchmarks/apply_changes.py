@@ -9,8 +9,10 @@
     (marked) and without deletion vectors (Delta) or merge-on-read (Iceberg);
 (b) `large`: a batch of 1,000,000 events; (c) the same events in 20 batches; (d) all history anew by window functions.
 
-The plain MERGE updates the live row of each key and inserts what is new: it closes no versions and heeds no order. It
-is measured as a statement by itself, and as dbt's own incremental model, which runs one within an ordinary `dbt run`.
+Two plain MERGEs stand beside it, each a statement by itself: the upsert updates the live row of each key and inserts
+what is new, and closes no versions; the one for SCD 2, as Delta's documentation has it, closes the live row and inserts
+the new one, so that a batch in order gives the table that apply_changes makes (checked). Neither heeds an order or
+remembers anything. dbt's own incremental model runs the upsert within an ordinary `dbt run`.
 """
 
 from __future__ import annotations
@@ -110,6 +112,20 @@ class Bench:
                 values (s.id, s.name, s.score, s.amount, s.seq)"""
         )
 
+    def merge_versions(self, target: str, feed: str) -> None:
+        self.spark.sql(
+            f"""merge into bench.{target} t using (
+                select s.id as live_id, s.* from bench.{feed} s
+                union all
+                select null, s.* from bench.{feed} s join bench.{target} t on s.id = t.id and t.__END_AT is null
+                where s.op <> 'D' and not struct(s.name, s.score, s.amount) <=> struct(t.name, t.score, t.amount)
+            ) s on t.id = s.live_id and t.__END_AT is null
+            when matched and (s.op = 'D' or not struct(s.name, s.score, s.amount) <=> struct(t.name, t.score, t.amount))
+                then update set __END_AT = s.seq
+            when not matched and s.op <> 'D' then insert (id, name, score, amount, __START_AT)
+                values (s.id, s.name, s.score, s.amount, s.seq)"""
+        )
+
     def measure(self, what: str, actions: list[Callable[[], None]]) -> float:
         """Runs the actions, all alike, and prints their medians; the CPU seconds."""
         walls, cpus = [], []
@@ -165,23 +181,38 @@ def small_batches(bench: Bench, sizes: list[int], events: int, repeats: int) -> 
 
 
 def make_targets(bench: Bench, rows: int) -> dict[str, str]:
-    """Two tables of the same rows, ordered by the key: what writes it -> its name."""
+    """Three tables of the same rows, ordered by the key: what writes it -> its name."""
     bench.feed("history", "n", rows, 1)
     bench.model(f"applied_{rows}", APPLIED)
     bench.model(f"plain_{rows}", INCREMENTAL)
     bench.run(f"applied_{rows}", "history")
-    bench.spark.sql(f"create table bench.plain_{rows} using {bench.format} as select * from bench.applied_{rows}")
-    for table in (f"applied_{rows}", f"applied_{rows}__events", f"plain_{rows}"):
+    for table in (f"plain_{rows}", f"versions_{rows}"):
+        bench.spark.sql(f"create table bench.{table} using {bench.format} as select * from bench.applied_{rows}")
+    for table in (f"applied_{rows}", f"applied_{rows}__events", f"plain_{rows}", f"versions_{rows}"):
         bench.cluster(table)
-    return {"applied": f"applied_{rows}", "plain": f"plain_{rows}"}
+    return {"applied": f"applied_{rows}", "plain": f"plain_{rows}", "versions": f"versions_{rows}"}
 
 
 def compare(bench: Bench, tables: dict[str, str], feeds: list[str], what: str) -> float:
-    plain = bench.measure(f"plain MERGE, {what}", [partial(bench.plain_merge, tables["plain"], feed) for feed in feeds])
-    dbt = bench.measure(f"dbt incremental, {what}", [partial(bench.run, tables["plain"], feed) for feed in feeds])
-    ours = bench.measure(f"apply_changes, {what}", [partial(bench.run, tables["applied"], feed) for feed in feeds])
-    print(f"    apply_changes: {ours / plain:.2f} x plain MERGE, {ours / dbt:.2f} x dbt incremental (CPU)", flush=True)
-    return ours
+    writers: dict[str, Callable[[str], None]] = {
+        "upsert MERGE": partial(bench.plain_merge, tables["plain"]),
+        "SCD 2 MERGE": partial(bench.merge_versions, tables["versions"]),
+        "dbt incremental": partial(bench.run, tables["plain"]),
+        "apply_changes": partial(bench.run, tables["applied"]),
+    }
+    costs = {
+        name: bench.measure(f"{name}, {what}", [partial(writer, feed) for feed in feeds])
+        for name, writer in writers.items()
+    }
+    *others, ours = costs
+    print(
+        "    apply_changes: " + ", ".join(f"{costs[ours] / costs[other]:.2f} x {other}" for other in others) + " (CPU)"
+    )
+    if not bench.spark.sql(
+        f"select * from bench.{tables['applied']} except select * from bench.{tables['versions']}"
+    ).isEmpty():
+        raise SystemExit(f"apply_changes and SCD 2 MERGE differ: {what}")
+    return costs[ours]
 
 
 def large_batches(bench: Bench, events: int) -> None:
@@ -224,6 +255,7 @@ def warm_up(bench: Bench) -> None:
         bench.run("warm_up", "warm")
         bench.run("warm_up_too", "warm")
         bench.plain_merge("warm_up_too", "warm")
+        bench.merge_versions("warm_up_too", "warm")
 
 
 def main() -> None:

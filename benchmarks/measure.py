@@ -69,7 +69,7 @@ def cpu_seconds() -> float:
 def spark_with(memory: str) -> dict[str, str]:
     """Environment of a plain Spark program on two cores, with so much heap and a JVM like that of our profile."""
     java = profile_target("delta")["server_side_parameters"]["spark.driver.defaultJavaOptions"]
-    arguments = f"--master local[2] --driver-memory {memory} --driver-java-options {java} pyspark-shell"
+    arguments = f"--master local[2] --driver-memory {memory} --driver-java-options '{java}' pyspark-shell"
     return {"PYSPARK_SUBMIT_ARGS": arguments}
 
 
@@ -80,7 +80,24 @@ def machine() -> str:
 
 def _watch(peaks: list[int], done: threading.Event) -> None:
     while not done.wait(0.25):
-        peaks.append(sum(_memory(pid) for pid in _descendants(os.getpid())))
+        peaks.append(_memory_of_tree(os.getpid()))
+
+
+def _memory_of_tree(root: int) -> int:
+    """A JVM counts once while it starts a program: until that begins, the new process is in the JVM's own memory."""
+    found: dict[object, int] = {}
+    for pid in _descendants(root):
+        command = _command(pid)
+        process = command if b"java" in command.partition(b"\0")[0] else pid
+        found[process] = max(found.get(process, 0), _memory(pid))
+    return sum(found.values())
+
+
+def _command(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 def _descendants(pid: int) -> Iterator[int]:

@@ -80,50 +80,61 @@ limit 5
 {%- macro _apply_compare(plan) -%}
     {#- The batch beside what the ledger has of its keys, once that is collected: how many events are new, and which
         contradict another of the same key and moment. -#}
-    {%- set identity = plan.key + dbt_cdc._apply_moment_columns(plan) -%}
-    {%- set shown = dbt_cdc._quoted_list(identity, 'events') | join(', ') -%}
     {%- set query -%}
-with {{ dbt_cdc._apply_event_steps(plan) }},
-
-compared as (
-    select
-        {{ shown }}, events._dbt_cdc_kind, events._dbt_cdc_hash,
-        {%- if plan.collected %}
-        coalesce(bool_or(known._dbt_cdc_hash = events._dbt_cdc_hash), false) as _dbt_cdc_seen,
-        coalesce(bool_or(known._dbt_cdc_hash <> events._dbt_cdc_hash), false) as _dbt_cdc_contradicted
-        {%- else %}
-        false as _dbt_cdc_seen, false as _dbt_cdc_contradicted
-        {%- endif %}
-    from events
-    {%- if plan.collected %}
-    left join {{ plan.touched }} as known
-        on {{ dbt_cdc._apply_same(identity + ['_dbt_cdc_kind'], 'events', 'known') }} and not known._dbt_cdc_given
-    {%- endif %}
-    group by {{ shown }}, events._dbt_cdc_kind, events._dbt_cdc_hash
-),
-
-moments as (
-    select
-        {{ dbt_cdc._quoted_list(identity) | join(', ') }},
-        count(*) as _dbt_cdc_events,
-        count_if(not _dbt_cdc_seen) as _dbt_cdc_fresh,
-        count_if(not _dbt_cdc_seen and _dbt_cdc_kind = 'truncate') as _dbt_cdc_fresh_truncates,
-        count_if(_dbt_cdc_kind = 'upsert') > 1 or bool_or(_dbt_cdc_contradicted) as _dbt_cdc_contradictory
-    from compared
-    group by {{ dbt_cdc._quoted_list(identity) | join(', ') }}
-)
+with {{ dbt_cdc._apply_moment_steps(plan) }}
 
 select
     coalesce(sum(_dbt_cdc_events), 0), coalesce(sum(_dbt_cdc_fresh), 0), coalesce(sum(_dbt_cdc_fresh_truncates), 0),
-    count(distinct if(_dbt_cdc_contradictory, struct({{ dbt_cdc._quoted_list(plan.key) | join(', ') }}), null)),
-    array_join(slice(array_sort(collect_set(if(_dbt_cdc_contradictory, to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})), null))), 1, 5), ' ')
+    coalesce(bool_or(_dbt_cdc_contradictory), false)
 from moments
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
     {%- do plan.update(events=row[0] | int, fresh=row[1] | int, fresh_truncates=row[2] | int) -%}
-    {%- if row[3] and plan.conflict == 'error' -%}
-        {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
-        {%- do plan.faults.append(row[3] ~ " key(s) have different events with the same sequence, for example " ~ row[4]
-            ~ ": make " ~ told_apart ~ " tell them apart, or set 'on_conflict: resolve'") -%}
-    {%- endif -%}
+    {%- if row[3] and plan.conflict == 'error' -%}{%- do plan.faults.append(dbt_cdc._apply_contradictions(plan)) -%}{%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_moment_steps(plan) -%}
+{%- set identity = dbt_cdc._quoted_list(plan.key + dbt_cdc._apply_moment_columns(plan)) | join(', ') -%}
+{%- if not plan.collected %}
+{{ dbt_cdc._apply_batch_events(plan) }},
+
+{% endif -%}
+compared as (
+    select
+        {{ identity }}, _dbt_cdc_kind, _dbt_cdc_hash,
+        bool_or({{ '_dbt_cdc_given' if plan.collected else 'true' }}) as _dbt_cdc_is_given,
+        bool_or({{ 'not _dbt_cdc_given' if plan.collected else 'false' }}) as _dbt_cdc_is_known
+    from {{ plan.touched if plan.collected else 'events' }}
+    group by {{ identity }}, _dbt_cdc_kind, _dbt_cdc_hash
+),
+
+moments as (
+    select
+        {{ identity }},
+        count_if(_dbt_cdc_is_given) as _dbt_cdc_events,
+        count_if(_dbt_cdc_is_given and not _dbt_cdc_is_known) as _dbt_cdc_fresh,
+        count_if(_dbt_cdc_is_given and not _dbt_cdc_is_known and _dbt_cdc_kind = 'truncate') as _dbt_cdc_fresh_truncates,
+        count_if(_dbt_cdc_kind = 'upsert') > 1 and bool_or(_dbt_cdc_is_given and _dbt_cdc_kind = 'upsert')
+            as _dbt_cdc_contradictory
+    from compared
+    group by {{ identity }}
+)
+{%- endmacro -%}
+
+
+{%- macro _apply_contradictions(plan) -%}
+    {%- set query -%}
+with {{ dbt_cdc._apply_moment_steps(plan) }}
+
+select
+    count(distinct {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}),
+    array_join(slice(array_sort(collect_set(to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})))), 1, 5), ' ')
+from moments
+where _dbt_cdc_contradictory
+    {%- endset -%}
+    {%- set row = run_query(query)[0] -%}
+    {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
+    {%- do return(row[0] ~ " key(s) have different events with the same sequence, for example " ~ row[1]
+                  ~ ": make " ~ told_apart ~ " tell them apart, or set 'on_conflict: resolve'") -%}
 {%- endmacro -%}

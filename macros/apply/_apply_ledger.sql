@@ -58,11 +58,11 @@ from ({{ plan.versions }}) as versions
           purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter -#}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
+    {%- set begun_by_others = "collect_set(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> " ~ dbt_cdc._literal(batch) ~ ", _dbt_cdc_batch, null))" -%}
     {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null))" -%}
     {%- set query -%}
 select
-    cast(bit_xor(distinct if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> {{ dbt_cdc._literal(batch) }}, xxhash64(_dbt_cdc_batch), 0L)) as string)
-        as begun,
+    cast(aggregate({{ begun_by_others }}, 0L, (signature, batch) -> signature ^ xxhash64(batch)) as string) as begun,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }}) as truncating,
     coalesce({{ purged_at }} <= current_timestamp() - least(interval {{ dbt_cdc._apply_span(retention) }}, interval 1 day), true) as purge_due,

@@ -209,8 +209,11 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         finally:
             self.spark.catalog.dropTempView(view)
 
-    def sync_history(self, marker: Marker | None) -> None:
-        """Bring the history to the base table's last load, unless it is there already."""
+    def sync_history(self, marker: Marker | None, newest: str | None = None) -> None:
+        """Bring the history to the base table's last load, unless it is there already.
+
+        `newest`: the last date that the history may have, of loads that this one took back; None: ask the history.
+        """
         attempts = 0
         while marker is not None:
             first = self.properties(self.settings.base).get(FIRST_LOAD, "")
@@ -222,7 +225,14 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
             if not rebuild and have.get(HISTORY_LOAD) == marker.load:
                 return
             try:
-                written = self._write_history(first, rebuild, marker)
+                # partitions that come once the version is chosen are of loads after it, and stay
+                until = marker.effective_date if rebuild else newest or self._newest(marker)
+                version = self._version()
+                held = self.marker(f" version as of {version}")
+                if held == marker:
+                    self._write_history(first, rebuild, marker, version, until)
+                    if self._version() == version:
+                        return
             except Exception as problem:
                 attempts += 1
                 if not is_conflict(problem, self.settings):
@@ -235,41 +245,37 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
                 continue
             # another run may have moved on meanwhile: then its load is the one to hold
             after = self.marker()
-            marker = None if written and after == marker else after
+            marker, newest = (None if held == marker == after else after), None
 
-    def _write_history(self, first: str, rebuild: bool, marker: Marker) -> bool:
-        """The rows of a load, read from one version of the base table, become that date's partition.
+    def _version(self) -> str:
+        """What `version as of` takes for the base table as it is now."""
+        self._look_again(self.settings.base)
+        return str(
+            self.spark.sql(format_of(self.settings.format).current_version.format(self.settings.base)).first()[0]
+        )
 
-        False where another run has moved on. Newer partitions that are there before that version is chosen are of loads
-        that this one took back; those that come later are of loads after it, and stay.
-        """
+    def _newest(self, marker: Marker) -> str:
+        """The date of the history's last partition, or the load's own where that is later."""
+        later = self.spark.table(self.settings.history).where(f"eff_start_date > date{literal(marker.effective_date)}")
+        return later.selectExpr("cast(max(eff_start_date) as string)").collect()[0][0] or marker.effective_date
+
+    def _write_history(self, first: str, rebuild: bool, marker: Marker, version: str, until: str) -> None:
+        """The rows of a load, as a version of the base table has them, become the partitions from its date `until`."""
         from pyspark.sql.functions import col, lit
 
-        newest = marker.effective_date
-        if not rebuild:
-            later = f"eff_start_date > date{literal(newest)}"
-            dates = (
-                self.spark.table(self.settings.history).where(later).selectExpr("cast(max(eff_start_date) as string)")
-            )
-            newest = dates.collect()[0][0] or newest
-        at = f" version as of {current_version(self.spark, self.settings)}"
-        if self.marker(at) != marker:
-            return False
         date = f"date{literal(marker.effective_date)}"
         # its columns are that version's: a run that was beaten may have added some since
-        rows = self.spark.sql(
-            f"select * from {self.settings.base}{at} where keyhash <> '' and eff_start_date = {date}"
-        ).drop(SUPPLIED, LOAD)
+        held = self.spark.sql(f"select * from {self.settings.base} version as of {version}")
+        rows = held.where(f"keyhash <> '' and eff_start_date = {date}").drop(SUPPLIED, LOAD)
         properties = {FIRST_LOAD: first, HISTORY_LOAD: marker.load}
         if rebuild:
             self.create(self.settings.history, rows, properties, ["eff_start_date"])
-            return True
+            return
         columns = [Column(f.name, type_text(f.dataType), f.dataType, None, "", "compared") for f in rows.schema.fields]
         self.add_columns(self.settings.history, columns)
-        own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(newest).cast("date"))
+        own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(until).cast("date"))
         rows.writeTo(self.settings.history).overwrite(own)
         self.set_properties(self.settings.history, properties)
-        return True
 
     def create_empty_history(self) -> None:
         """A history of no load; the first load makes it anew."""
@@ -349,11 +355,6 @@ where b.keyhash <> '' and b.operation <> 'D'
         described = name == self.settings.view and self.settings.description
         comment = f" comment {literal(self.settings.description)}" if described else ""
         self.spark.sql(f"create or replace view {name} ({', '.join(listed)}){comment} as\n{query}")
-
-
-def current_version(spark: Any, settings: Settings) -> str:
-    """What `version as of` takes for the base table as it is now."""
-    return str(spark.sql(format_of(settings.format).current_version.format(settings.base)).collect()[0][0])
 
 
 def _kept(properties: dict[str, str]) -> dict[str, str]:

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from dbt_cdc import _hash_diff_tables
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
@@ -136,7 +135,7 @@ def test_two_processes_at_once_end_as_if_one_had_run_after_the_other(
         check(loaded, FIRST, loser)
 
         # the next two loads come while this one is about to write its history from an earlier version
-        with meeting(_hash_diff_tables, "current_version", folder, "we are late", "they are through", after=True):
+        with meeting(Tables, "_version", folder, "we are late", "they are through", after=True):
             other.begin("t", LAST, FIFTH, meet="after")
             ours = run(project, "t", NEXT)
         assert (ours, other.ended()) == ("", "")

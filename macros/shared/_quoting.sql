@@ -41,3 +41,9 @@
     {%- for column in columns if column | lower == name | string | lower -%}{%- do return(column) -%}{%- endfor -%}
     {%- do return(name) -%}
 {%- endmacro -%}
+
+
+{%- macro _is_plain_name(text) -%}
+    {#- Whether an option that takes columns and expressions can only mean a column. -#}
+    {%- do return(modules.re.fullmatch('[^\\W\\d]\\w*', text) is not none) -%}
+{%- endmacro -%}

@@ -80,5 +80,7 @@
 
 
 {%- macro _high_date_text() -%}
-    {%- do return(dbt_cdc._var('default_high_dttm', '9999-12-31 23:59:59.999999') | string | trim) -%}
+    {#- In UTC; ISO's T and Z may be left out. -#}
+    {%- set text = dbt_cdc._var('default_high_dttm', '9999-12-31 23:59:59.999999') | string | trim -%}
+    {%- do return(modules.re.sub('^([0-9-]{10})[T ]([0-9:.]+)Z?$', '\\1 \\2', text)) -%}
 {%- endmacro -%}

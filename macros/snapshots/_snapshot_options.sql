@@ -66,16 +66,29 @@
         {%- do return(faults + ["var 'operational_metadata_columns' must map standard to own column names, got "
                                 ~ (renamed | tojson)]) -%}
     {%- endif -%}
-    {%- for name in renamed if name not in dbt_cdc._operational_column_defaults() -%}
-        {%- do faults.append("var 'operational_metadata_columns': "
-                             ~ dbt_cdc._unknown_name('column', name, dbt_cdc._operational_column_defaults())) -%}
+    {%- do return(faults + dbt_cdc._renaming_faults(renamed, node)) -%}
+{%- endmacro -%}
+
+
+{%- macro _renaming_faults(renamed, node=none) -%}
+    {%- set faults, where = [], "var 'operational_metadata_columns'" -%}
+    {%- for standard, name in renamed.items() -%}
+        {%- if standard not in dbt_cdc._operational_column_defaults() -%}
+            {%- do faults.append(where ~ ": " ~ dbt_cdc._unknown_name('column', standard, dbt_cdc._operational_column_defaults())) -%}
+        {%- elif name is not string or not name or name.startswith('#') -%}
+            {%- do faults.append(where ~ " must give the name of a column for " ~ standard ~ " (which does not begin with #), got "
+                                 ~ dbt_cdc._value_text(name)) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- set names = dbt_cdc._operational_columns().values() | map('lower') | list -%}
-    {%- if names | unique | list | length < names | length -%}
-        {%- do faults.append("var 'operational_metadata_columns' gives one name to several columns: " ~ (names | join(', '))) -%}
-    {%- endif -%}
-    {%- for name in dbt_cdc._snapshot_columns(node).values() if name | lower in names -%}
-        {%- do faults.append("var 'operational_metadata_columns' gives the name of a column of dbt's own: " ~ name) -%}
+    {%- set names, of_dbt = [], dbt_cdc._snapshot_columns(node).values() | map('lower') | list -%}
+    {%- for name in dbt_cdc._operational_columns().values() -%}
+        {%- if name | lower in names -%}
+            {%- do faults.append(where ~ " gives one name to several columns: " ~ name) -%}
+        {%- elif name | lower in of_dbt -%}
+            {%- do faults.append("an operational column has the name of a column of dbt's own: " ~ name
+                                 ~ "; rename one of them, by " ~ where ~ " or snapshot_meta_column_names") -%}
+        {%- endif -%}
+        {%- do names.append(name | lower) -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -1,15 +1,23 @@
 {#- What the names and types of the source's columns show, before a row is read. -#}
 
 {%- macro _source_shape_faults(strategy, sql, options) -%}
-    {%- set described = run_query('describe query select *, ' ~ strategy.updated_at ~ ' as dbt_cdc_updated_at from (\n'
-        ~ sql ~ '\n) as source_rows').rows | list -%}
-    {%- set columns, updated_at = described[:-1], described[-1][1] -%}
-    {%- set faults = dbt_cdc._source_name_faults(columns | map('first'), strategy, options) -%}
+    {%- set columns = run_query('describe query select * from (\n' ~ sql ~ '\n) as source_rows').rows | list -%}
+    {%- set names = columns | map('first') | list -%}
+    {%- set faults, unknown = dbt_cdc._source_name_faults(names, strategy, options), dbt_cdc._named_column_faults(names, strategy) -%}
+    {#- what is not there can't be asked any further -#}
+    {%- if unknown -%}{%- do dbt_cdc._raise_faults(faults + unknown) -%}{%- endif -%}
+    {%- set updated_at = dbt_cdc._type_of_expression(strategy.updated_at, columns, sql) -%}
     {%- if options.operational_metadata and not dbt_cdc._is_time(updated_at) -%}
         {%- do faults.append("updated_at (" ~ strategy.updated_at ~ ") is of type " ~ updated_at ~ ", expected a date or timestamp,"
             ~ " as operational_metadata keeps points in time: convert it in the snapshot's query") -%}
     {%- endif -%}
     {%- do return(faults + dbt_cdc._checked_type_faults(columns)) -%}
+{%- endmacro -%}
+
+
+{%- macro _type_of_expression(expression, columns, sql) -%}
+    {%- for column in columns if column[0] | lower == dbt_cdc._unquoted(expression) | lower -%}{%- do return(column[1]) -%}{%- endfor -%}
+    {%- do return(run_query('describe query select ' ~ expression ~ ' from (\n' ~ sql ~ '\n) as source_rows').rows[0][1]) -%}
 {%- endmacro -%}
 
 
@@ -28,6 +36,9 @@
         {%- elif (name | lower).startswith('dbt_cdc_') -%}
             {%- do faults.append("the source has a column '" ~ name ~ "': names that begin with dbt_cdc_ are the package's own;"
                                  ~ " rename it in the snapshot's query") -%}
+        {%- elif name.startswith('#') -%}
+            {%- do faults.append("the source has a column '" ~ name ~ "': dbt-spark takes such a name for the end of a table's columns,"
+                ~ " so that later runs would lose it and those after it; rename it in the snapshot's query") -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}

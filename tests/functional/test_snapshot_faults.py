@@ -73,7 +73,7 @@ def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written
         "'default_high_dttm' must be a point in time",
         '"the end"',
         "unknown column 'insert_proces_id', did you mean 'insert_process_id'?",
-        "gives the name of a column of dbt's own: dbt_valid_from",
+        "an operational column has the name of a column of dbt's own: dbt_valid_from",
     ):
         assert part in error
 
@@ -82,11 +82,56 @@ def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written
     error = project.error("snapshot")
     assert "'effective_timestamp_type' has no meaning without operational_metadata: true, got \"timestamp\"" in error
     write(project, "{operational_metadata: true}")
-    supply(project, "(1, 'eu', 'a', 'b', 'c')", COLUMNS + ", Update_Timestamp, dbt_cdc_loaded_at")
+    supply(project, "(1, 'eu', 'a', 'b', 'c', 'd')", COLUMNS + ", Update_Timestamp, dbt_cdc_loaded_at, `#rows`")
     error = project.error("snapshot")
     assert "the source has a column 'Update_Timestamp', which is the name of an operational column" in error
     assert "the source has a column 'dbt_cdc_loaded_at': names that begin with dbt_cdc_ are the package's own" in error
+    assert "the source has a column '#rows': dbt-spark takes such a name for the end of a table's columns" in error
     assert project.tables() == {"things"}
+
+
+@pytest.mark.one_format("iceberg")
+def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_the_first_load(project: Project) -> None:
+    project.configure(
+        vars={"dbt_cdc": {"operational_metadata_columns": {"insert_process_id": "#p", "insert_timestamp": 3}}}
+    )
+    write(project, "{operational_metadata: true}")
+    supply(project, "(1, 'eu', 'a')", "id, `the region`, status")
+    error = project.error("snapshot")
+    for name, got in {"insert_process_id": '"#p"', "insert_timestamp": "3"}.items():
+        assert f"must give the name of a column for {name} (which does not begin with #), got {got}" in error
+    same = {"insert_process_id": "p", "update_process_id": "P", "insert_timestamp": "dbt_valid_from"}
+    project.configure(vars={"dbt_cdc": {"operational_metadata_columns": same}})
+    error = project.error("snapshot")
+    assert "var 'operational_metadata_columns' gives one name to several columns: P" in error
+    assert "an operational column has the name of a column of dbt's own: dbt_valid_from" in error
+
+    project.configure(vars={"default_high_dttm": "9000-12-31T23:59:59Z"})
+    wrong = (
+        "{operational_metadata: true}}, strategy: check, check_cols: [statsu, The Region], unique_key: [id, regoin]}"
+    )
+    config = SNAPSHOT.partition("config:")[0] + "config: {meta: {dbt_cdc: " + wrong
+    project.write({"snapshots/s.yml": config})
+    error = project.error("snapshot")
+    assert "check_cols: the source has no such column: unknown column 'statsu', did you mean 'status'?" in error
+    assert "check_cols: the name of the column 'The Region' needs backticks" in error
+    assert "write it as `The Region`" in error
+    assert "unique_key: the source has no such column: unknown column 'regoin'. Known: id, status, the region" in error
+    assert project.tables() == {"things"}
+    by_time = config.replace(
+        "strategy: check, check_cols: [statsu, The Region]", "strategy: timestamp, updated_at: upd"
+    )
+    project.write({"snapshots/s.yml": by_time})
+    assert "updated_at: the source has no such column: unknown column 'upd'" in project.error("snapshot")
+
+    right = config.replace("[statsu, The Region]", "[status, '`The Region`']").replace("regoin", "lower(`the region`)")
+    project.write({"snapshots/s.yml": right})
+    project.dbt("snapshot")
+    supply(project, "(1, 'EU', 'a')", "id, `the region`, status")
+    project.dbt("snapshot")
+    assert project.rows(
+        "select id, `the region`, cast(effective_end_timestamp as string) like '9000-12-31 23:59:59' from {schema}.s order by 2"
+    ) == [(1, "EU", True), (1, "eu", False)]
 
 
 @pytest.mark.one_format("iceberg")

@@ -1,0 +1,35 @@
+{#- Columns that a snapshot's configuration names, looked for in its source before anything is written. A key and updated_at may
+    be expressions, and dbt writes all of them into its SQL as they stand. -#}
+
+{%- macro _named_column_faults(names, strategy) -%}
+    {%- set known, faults = names | map('lower') | list, [] -%}
+    {%- set checked = config.get('check_cols') if config.get('strategy') == 'check' else [] -%}
+    {%- set named = {
+        'unique_key': dbt_cdc._keys(strategy),
+        'updated_at': [strategy.updated_at],
+        'check_cols': [] if checked is string else checked,
+    } -%}
+    {%- for option in named -%}
+        {%- for name in named[option] -%}
+            {%- set is_plain = dbt_cdc._is_plain_name(name) -%}
+            {%- if name | lower in known and not is_plain -%}
+                {%- do faults.append(option ~ ": the name of the column '" ~ name ~ "' needs backticks, as dbt puts it into SQL as it"
+                                     ~ " stands: write it as " ~ dbt_cdc._quote(name)) -%}
+            {%- elif (option == 'check_cols' or is_plain) and dbt_cdc._unquoted(name) | lower not in known + dbt_cdc._words_for_now() -%}
+                {%- do faults.append(option ~ ": the source has no such column: " ~ dbt_cdc._unknown_name('column', name, names)) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _unquoted(name) -%}
+    {%- do return(name[1:-1].replace('``', '`') if modules.re.fullmatch('`.+`', name) else name) -%}
+{%- endmacro -%}
+
+
+{%- macro _words_for_now() -%}
+    {#- Functions that Spark takes without parentheses. -#}
+    {%- do return(['current_date', 'current_timestamp', 'localtimestamp']) -%}
+{%- endmacro -%}

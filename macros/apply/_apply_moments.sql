@@ -3,8 +3,7 @@
     {#- SQL for it: a column, an expression, or a struct whose fields have the columns' names. -#}
     {%- set wanted = options[option] or [] -%}
     {%- if wanted | length == 1 -%}
-        {%- set is_name = modules.re.fullmatch('[A-Za-z_][A-Za-z0-9_]*', wanted[0]) -%}
-        {%- set column = dbt_cdc._apply_columns(wanted, option, names, faults if is_name else []) -%}
+        {%- set column = dbt_cdc._apply_columns(wanted, option, names, faults if dbt_cdc._is_plain_name(wanted[0]) else []) -%}
         {%- do return({'sql': dbt_cdc._quote(column[0]) if column else '(' ~ wanted[0] ~ ')', 'parts': [], 'option': option}) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._apply_columns(wanted, option, names, faults) -%}

@@ -1,18 +1,18 @@
 {#- The options of apply_changes, and the rules between them. -#}
 {%- macro _apply_options() -%}
     {%- do return(dict(dbt_cdc._reader_options(), **{
-        'sequence_by': {'type': 'list', 'required': true},
+        'sequence_by': {'type': 'list', 'required': true, 'expects': 'a column, an expression or a list of columns'},
         'stored_as_scd_type': {'type': 'scalar', 'values': [1, 2, 'bitemporal'], 'default': 1},
         'system_sequence_by': {'type': 'list'},
         'apply_as_deletes': {'type': 'string'},
         'apply_as_truncates': {'type': 'string'},
-        'column_list': {'type': 'list'},
-        'except_column_list': {'type': 'list'},
-        'track_history_column_list': {'type': 'list'},
-        'track_history_except_column_list': {'type': 'list'},
+        'column_list': {'type': 'list', 'filled': true},
+        'except_column_list': {'type': 'list', 'filled': true},
+        'track_history_column_list': {'type': 'list', 'filled': true},
+        'track_history_except_column_list': {'type': 'list', 'filled': true},
         'ignore_null_updates': {'type': 'boolean'},
-        'ignore_null_updates_column_list': {'type': 'list'},
-        'ignore_null_updates_except_column_list': {'type': 'list'},
+        'ignore_null_updates_column_list': {'type': 'list', 'filled': true},
+        'ignore_null_updates_except_column_list': {'type': 'list', 'filled': true},
         'columns_to_update': {'type': 'string'},
         'source_kind': {'type': 'string', 'values': ['feed', 'snapshot'], 'default': 'feed'},
         'snapshot_version': {'type': 'scalar'},
@@ -52,9 +52,10 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do faults.extend(dbt_cdc._apply_meaningless(given)) -%}
-    {%- if not dbt_cdc._apply_span(given.get('tombstone_retention') or '2 days') -%}
+    {%- set retention = given.get('tombstone_retention') -%}
+    {%- if retention is string and not dbt_cdc._apply_span(retention) -%}
         {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"
-                             ~ " such as '2 days', got " ~ (given.get('tombstone_retention') | tojson)) -%}
+                             ~ " such as '2 days', got " ~ (retention | tojson)) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
@@ -72,7 +73,7 @@
     {%- do types.update({'apply_as_truncates': [1], 'tombstone_retention': [1, 2]}) -%}
     {%- set feed_only = ['apply_as_deletes', 'apply_as_truncates', 'columns_to_update', 'ignore_null_updates',
                          'ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
-    {%- set type = given.get('stored_as_scd_type') or 1 -%}
+    {%- set type = dbt_cdc._given_options(dbt_cdc._apply_options()).stored_as_scd_type -%}
     {%- for option in given if given[option] is not none -%}
         {%- if option in types and type in [1, 2, 'bitemporal'] and type not in types[option] -%}
             {%- do faults.append("option '" ~ option ~ "' has a meaning under 'stored_as_scd_type: " ~ types[option] | join(' or ')

@@ -77,8 +77,8 @@
             {%- if type.startswith('struct<') and not moment.parts -%}
                 {%- do moment.update(parts=dbt_cdc._apply_struct_fields(plan, moment)) -%}
             {%- endif -%}
-            {%- if 'map<' in type or type in ['void', 'variant'] -%}
-                {%- do faults.append(row[0] ~ " must be of a type that sorts, got " ~ type) -%}
+            {%- if 'map<' in type or type in ['void', 'variant'] or type.startswith('interval') -%}
+                {%- do faults.append(row[0] ~ " must be of a type that sorts and that tables keep, got " ~ type) -%}
             {%- endif -%}
         {%- elif row[0] == 'columns_to_update' -%}
             {%- if type != 'array<string>' -%}

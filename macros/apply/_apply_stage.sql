@@ -1,9 +1,11 @@
 {#- The model's rows before they are events. -#}
 {%- macro _apply_typed(query, relations, state, options) -%}
     {#- A column of NULLs alone (`null as name` in a batch of deletes) has no type, and no table takes it so: it gets the
-        target's, and string where the target has no such column. -#}
-    {%- set columns, types, untyped = [], {}, [] -%}
-    {%- for row in run_query('describe query\n' ~ query) -%}
+        target's, and string where the target has no such column. Expressions that Spark can't read over the rows stop here,
+        before there is a table of them. -#}
+    {%- set columns, types, untyped, asked = [], {}, [], dbt_cdc._apply_expressions(options) -%}
+    {%- set described = run_query('describe query select ' ~ (['*'] + asked) | join(', ') ~ ' from (\n' ~ query ~ '\n) as batch').rows -%}
+    {%- for row in described[:described | length - asked | length] -%}
         {%- do columns.append(row[0]) -%}
         {%- if modules.re.search('\\bvoid\\b', row[1]) -%}
             {%- do untyped.append(row[0]) -%}
@@ -19,4 +21,17 @@
         {%- do selected.append('cast(' ~ quoted ~ ' as ' ~ dbt_cdc._type_text(types[name | lower]) ~ ') as ' ~ quoted if name in untyped else quoted) -%}
     {%- endfor -%}
     {%- do return('select ' ~ selected | join(', ') ~ ' from (\n' ~ query ~ '\n) as batch') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_expressions(options) -%}
+    {#- What the options say in SQL, names of columns left out: those are looked up with all else that is wrong. -#}
+    {%- set expressions = [] -%}
+    {%- for option in ['apply_as_deletes', 'apply_as_truncates'] if options[option] -%}
+        {%- do expressions.append('(' ~ options[option] ~ '\n)') -%}
+    {%- endfor -%}
+    {%- for option in ['sequence_by', 'system_sequence_by'] if options[option] and options[option] | length == 1 -%}
+        {%- if not dbt_cdc._is_plain_name(options[option][0]) -%}{%- do expressions.append('(' ~ options[option][0] ~ '\n)') -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(expressions) -%}
 {%- endmacro -%}

@@ -1,7 +1,8 @@
 {#- The options a node may carry under `meta: {dbt_cdc: {…}}`. A capability states its options once, as a mapping
     name -> {type, default, values, between, required}, and reads and checks them with the macros below.
     Types: boolean, string, integer, number, scalar (string, integer or date), date (2019-06-18, with quotes or without), list
-    (of strings; one string stands for a list of one), mapping. -#}
+    (of strings; one string stands for a list of one), mapping. Where there are `values`, the text counts: vars give 2 as '2'.
+    `expects` says what is meant where the type does not; a list that is `filled` must have names in it. -#}
 
 {%- macro _meta(node=none) -%}
     {%- do return(((node or model).config.get('meta') or {}).get('dbt_cdc') or {}) -%}
@@ -15,6 +16,8 @@
     {%- for name, rule in spec.items() -%}
         {%- set value = given[name] if given is mapping and given.get(name) is not none else rule.get('default') -%}
         {%- set value = [value] if rule.type == 'list' and value is string else value -%}
+        {%- set allowed = dbt_cdc._allowed_value(value, rule.get('values', [])) -%}
+        {%- set value = value if allowed is none else allowed -%}
         {%- set is_text = rule.type == 'date' or (rule.type == 'scalar' and value is not none and value is not integer) -%}
         {%- do options.update({name: value | string if is_text else value}) -%}
     {%- endfor -%}
@@ -34,6 +37,10 @@
     {%- endfor -%}
     {%- for name, rule in spec.items() -%}
         {%- do faults.extend(dbt_cdc._value_faults(name, rule, given.get(name))) -%}
+        {%- if name != 'unique_key' and (node or model).config.get(name) is not none -%}
+            {%- do faults.append("option '" ~ name ~ "' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {"
+                                 ~ name ~ ": …}}") -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
@@ -41,21 +48,32 @@
 
 {%- macro _value_faults(name, rule, value) -%}
     {%- if value is none or (rule.get('required') and value == []) -%}
-        {%- do return(["option '" ~ name ~ "' is required (" ~ rule.type ~ ")"] if rule.get('required') else []) -%}
+        {%- do return(["option '" ~ name ~ "' is required (" ~ rule.get('expects', rule.type) ~ ")"] if rule.get('required') else []) -%}
+    {%- endif -%}
+    {%- if rule.get('values') -%}
+        {%- if dbt_cdc._allowed_value(value, rule['values']) is not none -%}{%- do return([]) -%}{%- endif -%}
+        {%- do return(["option '" ~ name ~ "' must be one of " ~ (rule['values'] | join(', ')) ~ ", got " ~ dbt_cdc._value_text(value)
+                       ~ dbt_cdc._suggestion(value, rule['values'])]) -%}
     {%- endif -%}
     {%- if not dbt_cdc._is_of_type(value, rule.type) -%}
-        {%- set wanted = 'a date like 2019-06-18' if rule.type == 'date' else 'of type ' ~ rule.type -%}
+        {%- set wanted = 'a date like 2019-06-18' if rule.type == 'date' else rule.get('expects', 'of type ' ~ rule.type) -%}
         {%- do return(["option '" ~ name ~ "' must be " ~ wanted ~ ", got " ~ dbt_cdc._value_text(value)]) -%}
     {%- endif -%}
-    {%- if rule.get('values') and value not in rule['values'] -%}
-        {%- set allowed = rule['values'] | map('string') | join(', ') -%}
-        {%- do return(["option '" ~ name ~ "' must be one of " ~ allowed ~ ", got " ~ dbt_cdc._value_text(value)
-                       ~ dbt_cdc._suggestion(value, rule['values'])]) -%}
+    {%- if rule.get('filled') and value | length == 0 -%}
+        {%- do return(["option '" ~ name ~ "' must name at least one column, got " ~ dbt_cdc._value_text(value)
+                       ~ "; leave it out to mean all"]) -%}
     {%- endif -%}
     {%- if rule.get('between') and not rule.between[0] <= value <= rule.between[1] -%}
         {%- do return(["option '" ~ name ~ "' must lie between " ~ (rule.between | join(' and ')) ~ ", got " ~ value]) -%}
     {%- endif -%}
     {%- do return([]) -%}
+{%- endmacro -%}
+
+
+{%- macro _allowed_value(value, values) -%}
+    {#- The one of `values` that is meant, or none. -#}
+    {%- for allowed in values if allowed | string == value | string -%}{%- do return(allowed) -%}{%- endfor -%}
+    {%- do return(none) -%}
 {%- endmacro -%}
 
 

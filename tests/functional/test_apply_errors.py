@@ -336,6 +336,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
         "except_column_list": ["op"],
         "tombstone_retention": "soon",
         "max_delete_fraction": 2,
+        "track_history_column_list": [],
     }
     scd1 = {**GOOD, "track_history_column_list": ["v"], "snapshot_version": 1}
     scd2 = {**SCD2, "apply_as_truncates": "op = 'T'"}
@@ -356,6 +357,15 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             "models/alike.sql": model(
                 FIRST, FIRST, {**BITEMPORAL, "start_at_column": "Id", "system_end_at_column": "ID"}
             ),
+            "models/mistyped.sql": model(
+                FIRST,
+                FIRST,
+                {"sequence_by": [], "stored_as_scd_type": True, "tombstone_retention": 2},
+                source_kind="snapshot",
+            ),
+            "models/by_interval.sql": model(FIRST, FIRST, {**GOOD, "sequence_by": "make_dt_interval(seq)"}),
+            "models/misspelt.sql": model(FIRST, FIRST, {**GOOD, "apply_as_deletes": "opp = 'D'"}),
+            "models/misspelt_too.sql": model(FIRST, FIRST, {**GOOD, "sequence_by": "seqq + 1"}),
             "models/known2.sql": model(FIRST, FIRST, {**BITEMPORAL, "stored_as_scd_type": 2}),
         }
     )
@@ -371,7 +381,14 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
         "columns_to_update must be a column of type array<string>, got string",
         "there_already__events, where apply_changes keeps the events that made it, does not: run with --full-refresh",
         "unknown option 'sequence', did you mean 'sequence_by'?",
-        "option 'sequence_by' is required",
+        "option 'sequence_by' is required (a column, an expression or a list of columns)",
+        "option 'track_history_column_list' must name at least one column, got []; leave it out to mean all",
+        "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got true",
+        "option 'tombstone_retention' must be of type string, got 2",
+        "option 'source_kind' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {source_kind: …}}",
+        "sequence_by must be of a type that sorts and that tables keep, got interval day to second",
+        "`opp` cannot be resolved",
+        "`seqq` cannot be resolved",
         "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got 3",
         "the config 'unique_key' is required",
         "give 'column_list' or 'except_column_list', not both",

@@ -306,7 +306,7 @@ def test_options_that_meet_each_other(project: Project) -> None:
                 config="partition_by='part',",
                 sequence_by="ver",
                 source_kind="snapshot",
-                stored_as_scd_type=2,
+                stored_as_scd_type="2",  # as a var gives it
                 track_history_column_list=["v"],
                 max_delete_fraction=0.5,
                 except_column_list=["ver"],

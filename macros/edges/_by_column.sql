@@ -4,7 +4,7 @@
 
 {%- macro _read_by_column(relation, column, unique_key) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column'} -%}
-    {%- set columns = adapter.get_columns_in_relation(relation) -%}
+    {%- set columns = dbt_cdc._columns_if_there(relation) -%}
     {%- set stamp = dbt_cdc._column_named(columns, column) -%}
     {%- if columns and stamp is none -%}
         {%- do log('dbt_cdc: ' ~ edge.source ~ ' has no column ' ~ column ~ ', ' ~ dbt_cdc._edge_name(this)

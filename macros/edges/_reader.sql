@@ -2,15 +2,19 @@
 
 {%- macro _check_reader(relation, by, given, asked) -%}
     {%- set faults = dbt_cdc._reader_faults() -%}
-    {%- if model.config.materialized not in ['apply_changes', 'hash_diff'] -%}
-        {#- the others check their options themselves -#}
-        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options())) -%}
-    {%- endif -%}
+    {#- the others check their options themselves -#}
+    {%- set checks_options = model.config.materialized not in ['apply_changes', 'hash_diff'] -%}
+    {%- if checks_options -%}{%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options())) -%}{%- endif -%}
     {%- set ways = dbt_cdc._reader_options()['ref_changes_by']['values'] -%}
-    {%- if by not in ways -%}
-        {%- do faults.append("ref_changes: by must be one of " ~ (ways | join(', ')) ~ ", got " ~ (by | tojson)
+    {%- if by not in ways and not (checks_options and by == dbt_cdc._meta().get('ref_changes_by')) -%}
+        {%- do faults.append("ref_changes: by must be one of " ~ (ways | join(', ')) ~ ", got " ~ dbt_cdc._value_text(by)
                              ~ dbt_cdc._suggestion(by, ways)) -%}
     {%- endif -%}
+    {%- for name, type in {'column': 'string', 'unique_key': 'list'}.items() -%}
+        {%- if given[name] is not none and not dbt_cdc._is_of_type(given[name], type) -%}
+            {%- do faults.append("ref_changes: " ~ name ~ " must be of type " ~ type ~ ", got " ~ dbt_cdc._value_text(given[name])) -%}
+        {%- endif -%}
+    {%- endfor -%}
     {%- for other, idle in {'version': 'column', 'column': 'unique_key'}.items() if by == other and given[idle] is not none -%}
         {%- do faults.append("ref_changes: " ~ idle ~ " has no meaning by " ~ by ~ ", got " ~ dbt_cdc._value_text(given[idle])
                              ~ ": take it out, or read by " ~ (ways | reject('equalto', by) | first)) -%}

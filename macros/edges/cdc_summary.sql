@@ -12,7 +12,7 @@
 {%- macro _edge_state(edge) -%}
     {#- [mode, watermark, rows waiting, lag] -#}
     {%- set relation = dbt_cdc._relation_called(edge.source) -%}
-    {%- set columns = adapter.get_columns_in_relation(relation) -%}
+    {%- set columns = dbt_cdc._columns_if_there(relation) -%}
     {%- set mode = {'column': 'by ' ~ edge.get('column'), 'version': 'by version', 'all': 'all rows', 'reset': 'start again'}[edge.by] -%}
     {%- if not columns -%}{%- do return([mode, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
     {%- if edge.by == 'version' -%}{%- do return(dbt_cdc._version_state(edge, relation, columns)) -%}{%- endif -%}

@@ -20,7 +20,8 @@
         {#- A unit test gives the rows itself: all of them are new. -#}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
-    {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else ([unique_key] if unique_key is string else unique_key or []) | join(', ')) -%}
+    {%- set key = unique_key if unique_key is iterable and unique_key is not string else [unique_key or ''] -%}
+    {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else key | join(', ')) -%}
     {%- do dbt_cdc._check_reader(relation, by, given, asked | trim) -%}
     {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
@@ -65,6 +66,10 @@
 
 {%- macro _upstream_relation(upstream, model_name, version) -%}
     {#- Resolved by dbt's own ref, so that the edge is an ordinary one in dbt's graph. -#}
+    {%- if upstream is not string and upstream.identifier is not defined -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes a model's name, ref(…), source(…)"
+            ~ " or a relation, got " ~ dbt_cdc._value_text(upstream)) -%}
+    {%- endif -%}
     {%- if upstream is not string -%}{%- do return(upstream) -%}{%- endif -%}
     {%- set names = [upstream, model_name] if model_name else [upstream] -%}
     {%- do return(ref(*names, v=version) if version else ref(*names)) -%}

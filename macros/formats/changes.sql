@@ -12,6 +12,7 @@
            or dbt_cdc._delta_other_columns(table, begin) -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
     {%- endif -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', dbt_cdc.delta__feed_faults(table.columns))) -%}
     {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
     {%- set spelled = dbt_cdc._spelling(table.relation, table.relation | string, versions) -%}
     {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled) ~ ', ' ~ versions ~ ')' -%}
@@ -49,7 +50,9 @@
         one before it, which gives the same images. -#}
     {%- set commits = table.timeline.commits -%}
     {%- set scope = commits[begin + 1:end + 1] -%}
-    {%- if scope | selectattr('delete_files') | list | length > 0 -%}
+    {#- nor does it scan a table that has columns of the changelog's own names -#}
+    {%- set reserved = ['_change_type', '_change_ordinal', '_commit_snapshot_id'] -%}
+    {%- if scope | selectattr('delete_files') | list or table.columns | map(attribute='name') | select('in', reserved) | list -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
     {%- endif -%}
     {%- set options = ["`end-snapshot-id` = '" ~ commits[end].version ~ "'"] -%}

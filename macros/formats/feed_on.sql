@@ -14,3 +14,17 @@
     {#- Delta keeps the text that it was given: dbt writes a YAML `true` as True. -#}
     {%- do return(properties.get('delta.enableChangeDataFeed', '') | lower == 'true') -%}
 {%- endmacro -%}
+
+
+{#- Columns that a table's change feed can't hold. -#}
+
+{%- macro delta__feed_faults(columns) -%}
+    {%- set faults = [] -%}
+    {%- for column in columns if '`' in column.name -%}
+        {%- do faults.append("the column " ~ column.name ~ " has a backtick in its name, by which Delta's change feed fails: rename it") -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro iceberg__feed_faults(columns) -%}{%- do return([]) -%}{%- endmacro -%}

@@ -23,6 +23,11 @@ def running_model(reader: str) -> str:
 
 def upstream_of(dbt: Any, name: tuple[str, ...], v: Any, reader: str) -> str:
     """The upstream's `schema.table`, from the functions that dbt adds to a compiled model."""
+    if not name or not all(isinstance(part, str) for part in name):
+        raise DbtRuntimeError(
+            f"dbt_cdc: {running_model(reader)}: {reader} takes the names that dbt.ref or dbt.source takes, such as "
+            f"{reader}(dbt, spark, 'orders'), got {', '.join(type(part).__name__ for part in name) or 'none'}"
+        )
     generated = dbt.ref.__globals__
     version = {} if v is None else {"v": v}
     for kind in ("ref", "source"):
@@ -34,7 +39,8 @@ def upstream_of(dbt: Any, name: tuple[str, ...], v: Any, reader: str) -> str:
     call = ", ".join([*map(repr, name), *(f"v={v!r}" for _ in version)])
     raise DbtRuntimeError(
         f"dbt_cdc: {running_model(reader)} reads {call} by {reader}, but dbt knows no such upstream of it, and so "
-        f"would not build that first. Add the line `dbt.ref({call})` (for a source `dbt.source({call})`) to the model"
+        f"would not build that first. Add the line `dbt.ref({call})` to the model (a source takes both its names, here "
+        "and there: `dbt.source('raw', 'orders')`)"
     )
 
 

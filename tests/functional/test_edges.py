@@ -266,6 +266,8 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             + "select id from {{ dbt_cdc.ref_changes('orders', by='version', unique_key='id', column='id') }}",
             "models/idle_key.sql": READER
             + "select id from {{ dbt_cdc.ref_changes('orders', unique_key=['id', 'm']) }}",
+            "models/mistyped.sql": READER
+            + "select id from {{ dbt_cdc.ref_changes('orders', by='version', column=['a'], unique_key=3) }}",
             # an upstream without a key is taken to have its reader's, but it lacks that column
             "models/keyless.sql": bad
             % ("merge", "unique_key=['id', 'line']", "dbt_cdc.ref_changes('orders', by='version')"),
@@ -296,6 +298,13 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             "models/of_two_keys.sql": READER
             + "select id from {{ dbt_cdc.ref_changes('orders', by='version', unique_key='id') }} join "
             + "{{ dbt_cdc.ref_changes('orders', by='version', unique_key=['id', 'm']) }} using (id)",
+            "models/of_a_frame.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    return dbt_cdc.ref_changes(dbt, spark, dbt.ref("orders"))
+            """,
             "models/unnamed.py": """
                 import dbt_cdc
 
@@ -329,10 +338,13 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
         "asked": "ref_changes works in incremental models only, got 'test'",
         "unparsed": "take it out of the `if`; the first run reads everything anyway",
         "logged": "got 'key_op' on an incremental model; take it out",
+        "mistyped": "ref_changes: unique_key must be of type list, got 3",
+        "of_a_frame": "takes the names that dbt.ref or dbt.source takes, such as ref_changes(dbt, spark, 'orders'), got",
         "unnamed": "Add the line `dbt.ref('orders')`",
     }.items():
         message = said.split(f"\n{model}: ")[1].split("\nmodel.")[0]
         assert problem in message, message
+    assert 'ref_changes: column must be of type string, got ["a"]' in said
     assert (
         "ref_changes needs a unique_key" in said
         and "unknown option 'ref_changes_bye', did you mean 'ref_changes_by'?" in said

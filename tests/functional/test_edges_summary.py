@@ -74,6 +74,41 @@ def test_upstreams_whose_names_need_quotes_are_read_in_every_way(project: Projec
     assert [line[4] for line in summary(project)] == ["0", "0", "0", "0"]
 
 
+@pytest.mark.one_format("iceberg")
+def test_columns_with_names_of_others_hide_no_stamp_and_no_change(project: Project) -> None:
+    columns = "id int, `#no` int, _change_type string, cdc_datetime_updated timestamp"
+    key = {"iceberg": "", "delta": "tblproperties ('delta.columnMapping.mode' = 'name')"}[project.file_format]
+    project.sql(f"create table {{schema}}.orders ({columns}) using {project.file_format} {key}")
+    project.sql(
+        "insert into {schema}.orders values (1, 10, 'x', timestamp_seconds(1)), (2, 20, 'y', timestamp_seconds(2))"
+    )
+    source = "source('raw', 'orders')"
+    project.write(
+        {
+            "models/sources.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]",
+            "models/by_column.sql": READER.format(columns="`#no` as no", upstream=source),
+            "models/by_version.sql": READER.format(
+                columns="`#no` as no, _change_type as kind, _op", upstream=f"{source}, by='version', unique_key='id'"
+            ),
+        }
+    )
+    project.dbt("run")
+    project.sql("insert into {schema}.orders values (3, 30, 'z', timestamp_seconds(3))")
+    project.sql("delete from {schema}.orders where id = 1")
+    assert [line[1:3] + line[4:5] for line in summary(project)] == [
+        ["by_column", "by cdc_datetime_updated", "1"],
+        ["by_version", "by version", "2"],
+    ]
+    project.dbt("run")
+    assert "reads 1 rows of" in project.log()
+    assert project.rows("select id, no from {schema}.by_column order by id") == [(1, 10), (2, 20), (3, 30)]
+    assert project.rows("select id, no, kind, _op from {schema}.by_version order by id") == [
+        (1, 10, "x", "d"),
+        (2, 20, "y", "i"),
+        (3, 30, "z", "i"),
+    ]
+
+
 @pytest.mark.one_format("delta")
 def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: Project) -> None:
     feed = "tblproperties ('delta.enableChangeDataFeed' = 'true')"

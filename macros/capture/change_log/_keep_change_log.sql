@@ -45,8 +45,8 @@
 {%- macro _note_restart(log, restarts) -%}
     {#- A log whose table a run begins to build anew is worth nothing from the moment that the table is: should the run be
         killed before it has a new log, the next one knows. -#}
-    {%- do run_query('alter table ' ~ log ~ ' set tblproperties ('
-                     ~ dbt_cdc._property_list({'dbt_cdc.restarts': restarts | string | lower}) ~ ')') -%}
+    {%- set property = dbt_cdc._property_list({'dbt_cdc.restarts': restarts | string | lower}) -%}
+    {%- do run_query('alter table ' ~ log ~ ' set tblproperties (' ~ property ~ ')') -%}
 {%- endmacro -%}
 
 
@@ -75,12 +75,13 @@
 
 
 {%- macro _start_change_log(relation, table, mode) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('feed_faults', table.format)(table.columns), wrote='its change log was not begun') -%}
     {%- if dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
         {%- do table.update(timeline=dbt_cdc._for_format('timeline', table.format)(table.relation)) -%}
     {%- endif -%}
     {%- set log, commits = dbt_cdc._companion(relation, 'changes'), table.timeline.commits -%}
-    {#- dropped rather than replaced: Iceberg calls that an overwrite, which a stream over the log refuses -#}
     {%- set stale = dbt_cdc._load_relation(log) -%}
+    {#- dropped rather than replaced: Iceberg calls that an overwrite, which a stream over the log refuses -#}
     {%- if stale is not none -%}{%- do adapter.drop_relation(stale) -%}{%- endif -%}
     {%- if not commits -%}{%- do return(none) -%}{%- endif -%}
     {%- set properties = {
@@ -141,8 +142,7 @@ when not matched then insert ({{ inserted | join(', ') }}) values (found.{{ inse
 {%- macro _note_quiet_commits(log, commit) -%}
     {#- A commit without row changes leaves no row that says how far the log is: the log's properties do, so that it does
         not hang on a version that may expire. -#}
-    {%- set found = run_query('select 1 as found from ' ~ log.relation ~ ' where version = '
-                              ~ dbt_cdc._literal(commit.version) ~ ' limit 1') -%}
+    {%- set found = run_query('select 1 as found from ' ~ log.relation ~ ' where version = ' ~ dbt_cdc._literal(commit.version) ~ ' limit 1') -%}
     {%- if found.rows | length == 0 -%}
         {%- set upto = {'dbt_cdc.upto': commit.version, 'dbt_cdc.upto_micros': commit.micros} -%}
         {%- do run_query('alter table ' ~ log.relation ~ ' set tblproperties (' ~ dbt_cdc._property_list(upto) ~ ')') -%}

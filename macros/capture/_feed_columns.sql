@@ -6,7 +6,11 @@
         {%- do return([feed ~ ": columns must map names to types, as in {'id': 'int', 'name': 'string'}, got "
                        ~ (columns | tojson)]) -%}
     {%- endif -%}
-    {%- do return([]) -%}
+    {%- set faults = [] -%}
+    {%- for name, type in columns.items() if not dbt_cdc._is_known_type(type) -%}
+        {%- do faults.append(feed ~ ": column '" ~ name ~ "': " ~ dbt_cdc._unknown_name('type', type, dbt_cdc._type_names())) -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 
@@ -18,7 +22,8 @@
         {%- do return(["from_debezium: encodings say how to read types, got no `columns` to go with them"] if encodings else []) -%}
     {%- endif -%}
     {%- set faults, families = [], dbt_cdc._debezium_encodings() -%}
-    {%- for name, encoding in encodings.items() -%}
+    {#- of a type that is unknown nothing can be said -#}
+    {%- for name, encoding in encodings.items() if name not in columns or dbt_cdc._is_known_type(columns[name] | string) -%}
         {%- set known = families.get(dbt_cdc._base_type(columns[name] | string), {}) if name in columns else {} -%}
         {%- if name not in columns -%}
             {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column in encodings', name, columns.keys() | list)) -%}

@@ -84,18 +84,26 @@
 
 
 {%- macro _debezium_position() -%}
-    {#- Where the change stands in the source's log, as text that sorts: numbers padded to one width. -#}
+    {#- Where the change stands in the source's log, as text that sorts: numbers padded to one width, that of a binlog's file
+        (mysql-bin.000042), which outgrows its six digits, too. -#}
     {%- set padded = {} -%}
     {%- for field in ['pos', 'row', 'event_serial_no', 'scn', 'ssn'] -%}
         {%- do padded.update({field: "lpad(coalesce(source['" ~ field ~ "'], '0'), 20, '0')"}) -%}
     {%- endfor -%}
             case
                 when source['connector'] in ('mysql', 'mariadb')
-                    then concat_ws('/', source['file'], {{ padded.pos }}, {{ padded.row }})
+                    then concat_ws('/', {{ dbt_cdc._debezium_binlog() }}, {{ padded.pos }}, {{ padded.row }})
                 when source['connector'] in ('sqlserver', 'db2')
                     then concat_ws('/', source['commit_lsn'], source['change_lsn'], {{ padded.event_serial_no }})
                 when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, trim(source['rs_id']), {{ padded.ssn }})
                 when source['connector'] = 'postgresql' then lpad(source['lsn'], 20, '0')
                 else lpad(coalesce(source['ts_ms'], ts_ms), 20, '0')
             end
+{%- endmacro -%}
+
+
+{%- macro _debezium_binlog() -%}
+    {%- set parts = [] -%}
+    {%- for group in [1, 2] -%}{%- do parts.append("regexp_extract(source['file'], '^(.*?)([0-9]*)$', " ~ group ~ ')') -%}{%- endfor -%}
+    {%- do return('concat(' ~ parts[0] ~ ', lpad(' ~ parts[1] ~ ", 20, '0'))") -%}
 {%- endmacro -%}

@@ -79,10 +79,14 @@
     {%- for name in (columns if columns is mapping else {}) if dbt_cdc._spelled(name, has) not in has -%}
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column', name, has.keys() | list)) -%}
     {%- endfor -%}
+    {%- if op not in has and op != 'Op' -%}
+        {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in op', op, has.keys() | list)) -%}
+    {%- endif -%}
+    {#- a full load is known by the lack of the usual column -#}
+    {%- for argument, name in {'timestamp': timestamp, 'sequence': sequence}.items() if name and name not in has and (op in has or op != 'Op') -%}
+        {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in ' ~ argument, name, has.keys() | list)) -%}
+    {%- endfor -%}
     {%- if op in has -%}
-        {%- for argument, name in {'timestamp': timestamp, 'sequence': sequence}.items() if name and name not in has -%}
-            {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in ' ~ argument, name, has.keys() | list)) -%}
-        {%- endfor -%}
         {%- set type = has.get(sequence or timestamp, 'string') -%}
         {%- if dbt_cdc._base_type(type) in ['float', 'double'] or dbt_cdc._family_of_type(type) in ['boolean', 'binary', 'other'] -%}
             {%- do faults.append("from_dms: column '" ~ (sequence or timestamp) ~ "' of type " ~ type ~ " can't order changes, expected"
@@ -92,8 +96,6 @@
             {%- do faults.append("from_dms: rows with an operation need an order, got neither `timestamp` nor `sequence`, expected "
                 ~ "the column of DMS's TimestampColumnName, or one that holds AR_H_CHANGE_SEQ") -%}
         {%- endif -%}
-    {%- elif op != 'Op' -%}
-        {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in op', op, has.keys() | list)) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

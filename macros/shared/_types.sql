@@ -76,3 +76,18 @@
 {%- macro _names_inside(type) -%}
     {%- do return(modules.re.findall('(?<=[<,])([^<>,:]+):', type)) -%}
 {%- endmacro -%}
+
+
+{%- macro _type_names() -%}
+    {%- do return(['tinyint', 'smallint', 'int', 'bigint', 'float', 'double', 'decimal', 'string', 'char', 'varchar', 'binary', 'boolean',
+                   'date', 'timestamp', 'timestamp_ntz', 'array', 'map', 'struct', 'variant']) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_known_type(type) -%}
+    {#- By the name that it begins with, and its brackets; what stands within is Spark's to read. -#}
+    {%- set others = ['byte', 'short', 'integer', 'long', 'real', 'dec', 'numeric', 'timestamp_ltz'] -%}
+    {%- set name = modules.re.match('\\s*(\\w*)', type).group(1) | lower -%}
+    {%- set closed = type.count('(') == type.count(')') and type.count('<') == type.count('>') -%}
+    {%- do return(closed and name in dbt_cdc._type_names() + others) -%}
+{%- endmacro -%}

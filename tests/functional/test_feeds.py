@@ -207,12 +207,25 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
             Decimal("12300"),
             "u",
             SEEN,
-            "mysql-bin.000003/00000000000000000154/00000000000000000002",
+            "mysql-bin.00000000000000000003/00000000000000000154/00000000000000000002",
             None,
         )
     ]
     assert project.rows("select * from {schema}.by_offset") == [(1, "u", SEEN, 12, None)]
     assert project.columns("by_offset")[3] == ("_sequence", "bigint")
+
+
+@pytest.mark.one_format("iceberg")
+def test_the_files_of_a_binlog_sort_beyond_their_six_digits(project: Project) -> None:
+    places = {"old": ("mysql-bin.999999", 5), "new": ("mysql-bin.1000000", 4), "newer": ("mysql-bin.1000000", 40)}
+    sources = {name: {"connector": "mysql", "file": file, "pos": pos, "row": 0} for name, (file, pos) in places.items()}
+    bodies = [payload("u", 0, after={"id": 1, "v": name}, source=source) for name, source in sources.items()]
+    store(project, "raw", texts(bodies), "value string")
+    project.write(
+        {"models/events.sql": model(f"from_debezium({table('raw')}, columns={{'id': 'int', 'v': 'string'}})")}
+    )
+    project.dbt("run")
+    assert project.rows("select v from {schema}.events order by _sequence") == [("old",), ("new",), ("newer",)]
 
 
 def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Project) -> None:
@@ -330,6 +343,9 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
                 f"from_debezium({table('times')}, columns={{'amount': 'decimal(8,2)', 'id': 'int'}}, "
                 "encodings={'amuont': 'text', 'amount': 'bas64', 'id': 'text'})"
             ),
+            "models/unknown_types.sql": model(
+                f"from_debezium({table('times')}, columns={{'id': 'intt', 'amount': 'decimal(8,2'}}, encodings={{'id': 'text'}})"
+            ),
             "models/no_value.sql": model(f"from_debezium({table('times')}, columns={{'id': 'int'}}, value='valeu')"),
         }
     )
@@ -362,6 +378,8 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "unknown encoding 'bas64', did you mean 'base64'?",
         "column 'id' of type int takes no encoding, got 'text'",
         "unknown column in value 'valeu', did you mean 'value'?",
+        "from_debezium: column 'id': unknown type 'intt', did you mean 'int'?",
+        "from_debezium: column 'amount': unknown type 'decimal(8,2'",
     ]:
         assert told in message, message
     sources = {"unreadable", "micro_times", "dms_rows", "dms_finer", "finer", "structs", "opless"}
@@ -392,12 +410,21 @@ def test_rows_of_dms_in_csv_become_events_and_a_full_load_reads_as_r(project: Pr
             "models/all_columns.sql": model("from_dms('change_rows', timestamp='changed', sequence='id')"),
             "models/unordered.sql": model("from_dms('change_rows')"),
             "models/misnamed.sql": model("from_dms('change_rows', columns={'nam': 'string'}, timestamp='chagned')"),
+            "models/no_op.sql": model(
+                "from_dms('change_rows', columns={'id': 'itn'}, op='operation', sequence='changd')"
+            ),
         }
     )
     message = project.error("run")
     assert "from_dms: rows with an operation need an order, got neither `timestamp` nor `sequence`" in message
     assert "unknown column 'nam', did you mean 'name'?" in message
     assert "unknown column in timestamp 'chagned', did you mean 'changed'?" in message
+    for told in (
+        "'id': unknown type 'itn', did you mean 'int'?",
+        "column in op 'operation'",
+        "in sequence 'changd', did you",
+    ):
+        assert told in message
     assert project.tables() == {"full_load", "change_rows", "events", "all_columns"}
     midnight = datetime(2023, 11, 15)
     assert project.rows("select * from {schema}.events order by _sequence, id") == [

@@ -83,6 +83,11 @@ def _patch(module: ModuleType) -> None:
 
         return dbt_cdc.__version__
 
+    def dbt_cdc_quiet(self: Any) -> None:
+        from dbt_cdc._session import quiet
+
+        quiet()
+
     def dbt_cdc_response(self: Any, message: str, operations: dict[str, int]) -> Any:
         from dbt_cdc._submission import Outcome
 
@@ -93,5 +98,6 @@ def _patch(module: ModuleType) -> None:
     adapter.generate_python_submission_response = generate_python_submission_response
     adapter.dbt_cdc_version = dbt_cdc_version  # for macros, which tell by it that the Python side is there
     adapter.dbt_cdc_response = dbt_cdc_response  # for macros: what a SQL node did, with rows by operation
-    adapter._available_ = adapter._available_ | {"dbt_cdc_version", "dbt_cdc_response"}
+    adapter.dbt_cdc_quiet = dbt_cdc_quiet  # for macros, at the start of a run
+    adapter._available_ = adapter._available_ | {"dbt_cdc_version", "dbt_cdc_response", "dbt_cdc_quiet"}
     adapter._dbt_cdc = True

@@ -33,12 +33,14 @@ def hash_diff(
     `current` may be None (a first load: all I), or what this function gave before: rows with operation D count as gone.
     Digests are made anew from its columns; those that it has are used only where it lacks a column of `incoming`, as a
     model with sensitive columns does. Names match whatever their case. A column of two types takes the wider one.
-    Raises ValueError for unknown columns or options, for columns of `incoming` that have the names added here,
+    Raises ValueError for what is no Spark DataFrame, for unknown columns or options, for columns of `incoming` that
+    have the names added here,
     for columns whose types can't be compared, for a NULL in a key,
     for a key that either side has twice, and for key digests of `current` that were made in another way (those of the
     other columns can't be made again there: compare with the options they were made with).
     """
-    keys = [keys] if isinstance(keys, str) else list(keys)
+    _check_kinds(incoming, current, keys, ignore_columns)
+    keys = [keys] if isinstance(keys, str) else list(keys or ())
     ignore_columns = [ignore_columns] if isinstance(ignore_columns, str) else list(ignore_columns)
     date = str(effective_date or datetime.datetime.now(datetime.timezone.utc).date())
     _check_options(incoming, current, keys, extract_type, date, ignore_columns, hash_algorithm)
@@ -57,6 +59,21 @@ def hash_diff(
         fields = fields + [f for f in own if f.name not in have]
     rule.check_keys(new, _data_fields(incoming), "incoming")
     return _classified(old, new, [f.name for f in fields], extract_type, date)
+
+
+def _check_kinds(incoming: Any, current: Any, keys: Any, ignored: Any) -> None:
+    faults = []
+    for side, frame in {"incoming": incoming, "current": current}.items():
+        if not hasattr(frame, "selectExpr") and (frame is not None or side == "incoming"):
+            faults.append(f"{side} must be a Spark DataFrame, got a {type(frame).__name__}")
+    for option, names in {"keys": keys, "ignore_columns": ignored}.items():
+        listed = [names] if isinstance(names, str) else list(names or ())
+        if not all(isinstance(name, str) for name in listed):
+            faults.append(f"{option} must be names of columns, got {names!r}")
+        elif len({name.lower() for name in listed}) < len(listed):
+            faults.append(f"{option}: each column may stand once, got {', '.join(listed)}")
+    if faults:
+        raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
 
 
 def _check_options(

@@ -82,6 +82,11 @@ def key_text(layout: Layout) -> str:
     return pre_image([column.struct_field for column in keys])
 
 
+def row_text(layout: Layout) -> str:
+    """SQL text that shows a row whose key does not tell it, without what is sensitive."""
+    return f"left({pre_image([column.struct_field for column in layout.stored])}, 200)"
+
+
 def _typed(column: Column) -> str:
     if column.source is None:
         return f"cast(null as {column.type}) as {quote(column.name)}"

@@ -13,7 +13,17 @@ from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import kept_on_disk, let_go, to_spark
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_guard import date_faults, foreign_faults, history_faults
-from dbt_cdc._hash_diff_incoming import CAST, FAULT, NULL_KEY, cast_faults, kept_rows, key_text, rejected, stage
+from dbt_cdc._hash_diff_incoming import (
+    CAST,
+    FAULT,
+    NULL_KEY,
+    cast_faults,
+    kept_rows,
+    key_text,
+    rejected,
+    row_text,
+    stage,
+)
 from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables
 from dbt_cdc._sql import literal, quote, quoted, type_text
@@ -102,7 +112,7 @@ class Load:
         """Raise one error for what is at fault in `rows` (with keyhash, FAULT, COPIES), some of each shown."""
         copies, copied = comparison.COPIES, f"{comparison.COPIES} > 1 and {FAULT} is null"
         kinds = [
-            ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", f"concat({FAULT}, ' in ', {key_text(layout)})",
+            ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", f"concat({FAULT}, ' in ', {row_text(layout)})",
              "{} rows have NULL in a key part", "Give every row a whole key, or filter these out in the model"),
             ("casts", f"startswith({FAULT}, {literal(CAST)})", FAULT,
              "{} rows have a value that does not cast",
@@ -188,15 +198,16 @@ class Load:
         kept = rows.where(kept_rows(self.settings))
         keys = kept.groupBy("keyhash").agg(
             *_aggregates(copies="count(*)", nulls=f"count_if(startswith({FAULT}, {literal(NULL_KEY)}))",
-                         casts=f"count_if({casts})")
+                         casts=f"count_if({casts})", sound=f"count_if({FAULT} is null)")
         )  # fmt: skip
         total = keys.selectExpr(
             "coalesce(sum(copies), 0)", "coalesce(sum(nulls), 0)", "coalesce(sum(casts), 0)",
-            "coalesce(sum(case when copies > 1 and nulls = 0 then copies end), 0)",
+            "coalesce(sum(case when sound > 1 then sound end), 0)",
         ).collect()[0]  # fmt: skip
         found = {"null_keys": total[1], "casts": total[2], "copies": total[3]}
         if any(found.values()):
-            counted = kept.selectExpr("*", f"count(*) over (partition by keyhash) as {comparison.COPIES}")
+            copies = f"count_if({FAULT} is null) over (partition by keyhash)"
+            counted = kept.selectExpr("*", f"{copies} as {comparison.COPIES}")
             self._check_rows(counted, found, layout)
         return int(total[0])
 

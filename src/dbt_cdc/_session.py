@@ -22,8 +22,7 @@ def get_session(settings: Mapping[str, Any]) -> Any:
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise _missing("pyspark", "spark", error) from error
-    # What this logger prints, the whole Java stack included, is in our error; on the screen it would bury it.
-    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    quiet()
     builder = SparkSession.builder.enableHiveSupport()
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -33,6 +32,15 @@ def get_session(settings: Mapping[str, Any]) -> Any:
         raise _missing("what pyspark needs for Spark Connect", "connect", error) from error
     except Exception as error:
         raise DbtRuntimeError(f"dbt_cdc: no Spark session for Python models{_remote()}: {error}") from error
+
+
+def quiet() -> None:
+    """Let pyspark not print each statement that fails, Java stack and all: what matters of it is in dbt's own error.
+
+    A table that is asked for and not there yet is no error at all.
+    """
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _missing(what: str, extra: str, error: ImportError) -> DbtRuntimeError:

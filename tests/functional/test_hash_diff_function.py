@@ -96,6 +96,17 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
     assert "current has no key column 'id'; column 'v' is string in incoming and int in current" in str(unlike.value)
     for part in ("did you mean 'id'?", "got 'half'", "got 'md4'", "got 'soon'"):
         assert part in str(wrong.value)
+    with pytest.raises(ValueError) as kinds:
+        dbt_cdc.hash_diff(5, None, keys=["id", 1], ignore_columns=["v", "V"])
+    for part in (
+        "incoming must be a Spark DataFrame, got a NoneType",
+        "current must be a Spark DataFrame, got a int",
+        "keys must be names of columns, got ['id', 1]",
+        "ignore_columns: each column may stand once, got v, V",
+    ):
+        assert part in str(kinds.value)
+    with pytest.raises(ValueError, match="keys: name at least one column"):
+        dbt_cdc.hash_diff(good, good, keys=None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="incoming has a column 'operation', which hash_diff adds itself"):
         dbt_cdc.hash_diff(good, spark.sql("select 1 as id, 'SELL' as operation"), keys=["id"])
     with pytest.raises(ValueError, match="effective_date must be a date like 2019-06-18, got '20200102'"):

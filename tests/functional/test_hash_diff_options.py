@@ -181,12 +181,18 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
         "FR,,Bo,1,secret,2020-01-01 01:00:00",
         "FR,3,Cy,much,secret,never",
         "FR,4,Di,1,secret,2020-01-01 01:00:00",
+        # two keys of which nothing came are no key twice, nor is a bad row beside a good one
+        "FR,x,Ed,1,secret,2020-01-01 01:00:00",
+        "FR,y,Fa,1,secret,2020-01-01 01:00:00",
+        "FR,4,Di,more,secret,2020-01-01 01:00:00",
     ]
     land(project, *bad)
     said = error(project, "2020-01-01")
     assert "model.consumer.people can't run, nothing was written" in said
-    assert '1 rows have NULL in a key part: null key part: nr in {"country":"FR"}.' in said
-    assert "1 rows have a value that does not cast: does not cast: salary (decimal(10,2)) 'much', loaded_at" in said
+    assert '1 rows have NULL in a key part: null key part: nr in {"country":"FR",' in said
+    assert '"name":"Bo"' in said
+    assert "4 rows have a value that does not cast: does not cast: nr (" in said
+    assert "does not cast: salary (decimal(10,2)) 'much', loaded_at" in said
     assert """2 rows share their key with another row: {"country":"FR","nr":1} 2 times""" in said
     assert "secret" not in said
     assert project.tables() == set()
@@ -264,6 +270,7 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
           - name: people
             config:
               on_schema_change: sync_all_columns
+              hash_algorithm: sha2_256
               meta: {dbt_cdc: {extract_typ: full, extract_type: ful, effective_date: '2019-02-30', ignore_columns: [nr],
                                unique_key: 7, sensitive_columns: true, deduplicate: 2019-06-18}}
             columns:
@@ -285,6 +292,7 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
         "column 'nr' is a key and can't be ignored too",
         "column 'ssn': unknown option 'sensitiv', did you mean 'sensitive'?",
         "on_schema_change must be one of ignore, fail, append_new_columns, got 'sync_all_columns'",
+        "option 'hash_algorithm' stands beside meta, where nothing reads it: move it to meta",
     ):
         assert part in said
     assert project.tables() == set()

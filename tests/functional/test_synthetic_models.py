@@ -54,13 +54,15 @@ def test_shipped_models_are_off_until_enabled_and_read_the_var(project: Project)
 
 @pytest.mark.one_format("delta")
 def test_shipped_models_name_every_fault_of_the_var_and_leave_the_schema_empty(project: Project) -> None:
-    wrong: dict[str, Any] = {"no_init_rec": 20, "no_keys": 1, "skew": -1}
+    wrong: dict[str, Any] = {"no_init_rec": 20, "no_keys": 0, "skew": -1, "pct_del": 2}
     project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
     message = project.error("run", "--select", "synthetic_initial")
     assert "unknown option 'no_init_rec', did you mean 'no_init_recs'?" in message
     assert "option 'no_init_recs' is required" in message
     assert "option 'no_nonkeys' is required" in message
     assert "skew must lie between 0 and 100, got -1" in message
+    assert "no_keys must be a whole number from 1 to 10000, got 0" in message
+    assert "pct_del must be a number from 0 to 1, got 2" in message
     wrong = {**SIZES, "null_share": "0.1", "types": 5, "no_keys": 0, "pct_upd": 0.2, "lod": 2}
     project.configure(models={"dbt_cdc": {"+enabled": True}}, vars={"dbt_cdc": {"synthetic": wrong}})
     message = project.error("run", "--select", "synthetic_initial")

@@ -77,6 +77,7 @@ def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict
         print(
             f"{options.incremental_output}: {options.no_incr_recs} rows: {done.inserted} new, {done.updated} updated, "
             f"{done.unchanged} unchanged ({done.deleted} deleted)"
+            + (f" beside load {options.load - 1}, which is not written" if options.load > 1 else "")
         )
     finally:
         if ours:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _MANY_ROWS = 10_000_000
 _ROWS_PER_TASK = 1_000_000
 
+#: Least and most of the numbers that say how large a load is.
+BOUNDS = {"no_init_recs": (1, MAX_ROWS), "no_incr_recs": (0, MAX_ROWS), "load": (1, MAX_LOAD)}
+
 #: Bounds of whole numbers: name to (value, least, most).
 Shape = dict[str, tuple[int, int, int | None]]
 
@@ -84,16 +87,16 @@ def counts(
 
 def initial_faults(no_init_recs: int, shape: Shape, columns: Columns) -> list[str]:
     """Why an initial load can't be made, one sentence each."""
-    return [*integer_faults({"no_init_recs": (no_init_recs, 1, MAX_ROWS), **shape}), *columns.faults()]
+    return [*integer_faults({"no_init_recs": (no_init_recs, *BOUNDS["no_init_recs"]), **shape}), *columns.faults()]
 
 
 def incremental_faults(series: Series, load: int, shape: Shape, columns: Columns) -> list[str]:
     """Why a later load can't be made, one sentence each."""
     numbers = {
-        "no_init_recs": (series.first, 1, MAX_ROWS),
-        "no_incr_recs": (series.later, 0, MAX_ROWS),
+        "no_init_recs": (series.first, *BOUNDS["no_init_recs"]),
+        "no_incr_recs": (series.later, *BOUNDS["no_incr_recs"]),
         **shape,
-        "load": (load, 1, MAX_LOAD),
+        "load": (load, *BOUNDS["load"]),
     }
     faults = [*integer_faults(numbers), *series.share_faults()]
     return [*faults, *([] if faults else series.misfits(shape["no_nonkeys"][0])), *columns.faults()]

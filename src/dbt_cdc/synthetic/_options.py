@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from dbt_cdc._hints import did_you_mean
-from dbt_cdc.synthetic._checks import raise_faults
+from dbt_cdc.synthetic._checks import integer_faults, raise_faults
 from dbt_cdc.synthetic._columns import Columns
-from dbt_cdc.synthetic._loads import incremental, incremental_faults, initial, initial_faults, shape_of
-from dbt_cdc.synthetic._series import Series
+from dbt_cdc.synthetic._loads import BOUNDS, incremental, incremental_faults, initial, shape_of
+from dbt_cdc.synthetic._series import Series, share_faults
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,21 +32,23 @@ def from_options(spark: SparkSession, load: Literal["initial", "incremental"], o
     if isinstance(given.get("types"), list):
         given["types"] = tuple(given["types"])
     columns = Columns(**{name: given[name] for name in _COLUMNS if name in given})
-    raise_faults(load, [*_name_faults(required, options), *_value_faults(required, given, columns)])
+    raise_faults(load, [*_name_faults(required, options), *_value_faults(given, columns)])
     optional = [name for name in _OPTIONAL if load == "incremental" or name != "load"]
     arguments = {name: given[name] for name in (*required, *optional) if name in given}
     return (initial if load == "initial" else incremental)(spark, columns=columns, **arguments)
 
 
-def _value_faults(required: tuple[str, ...], given: dict[str, Any], columns: Columns) -> Iterable[str]:
-    if not all(name in given for name in required):
-        return columns.faults()
-    shape = shape_of(given["no_keys"], given["no_nonkeys"], given.get("seed", 0), given.get("num_partitions"))
-    faults = initial_faults(given["no_init_recs"], shape, columns) if required == _INITIAL else ()
+def _value_faults(given: dict[str, Any], columns: Columns) -> Iterable[str]:
+    """Of each value by itself, and of all together where none is missing."""
+    no_keys, no_nonkeys, seed = (given.get(name, 1) for name in ("no_keys", "no_nonkeys", "seed"))
+    shape = shape_of(no_keys, no_nonkeys, seed, given.get("num_partitions"))
+    numbers = {name: (given[name], *bounds) for name, bounds in BOUNDS.items() if name in given}
+    faults = [*integer_faults({**numbers, **shape}), *columns.faults()]
+    faults += [fault for name in _SERIES[2:] if name in given for fault in share_faults(name, given[name])]
     # what the later load will refuse is told before the first one is written
     if all(name in given for name in _INCREMENTAL):
         series = Series(*(given[name] for name in _SERIES))
-        faults = [*faults, *incremental_faults(series, given.get("load", 1), shape, columns)]
+        faults += incremental_faults(series, given.get("load", 1), shape, columns)
     return dict.fromkeys(faults)
 
 

@@ -3,16 +3,22 @@
     {#- A column of NULLs alone (`null as name` in a batch of deletes) has no type, and no table takes it so: it gets the
         target's, and string where the target has no such column. Expressions that Spark can't read over the rows stop here,
         before there is a table of them. -#}
-    {%- set columns, types, untyped, asked = [], {}, [], dbt_cdc._apply_expressions(options) -%}
-    {%- set described = run_query('describe query select ' ~ (['*'] + asked) | join(', ') ~ ' from (\n' ~ query ~ '\n) as batch').rows -%}
-    {%- for row in described[:described | length - asked | length] -%}
+    {%- set query = modules.re.sub(';\\s*$', '', query) -%}
+    {%- set columns, types, untyped = [], {}, [] -%}
+    {%- for row in run_query('describe query\n' ~ query) -%}
         {%- do columns.append(row[0]) -%}
         {%- if modules.re.search('\\bvoid\\b', row[1]) -%}
             {%- do untyped.append(row[0]) -%}
             {%- do types.update({row[0] | lower: modules.re.sub('\\bvoid\\b', 'string', row[1])}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not untyped -%}{%- do return(query) -%}{%- endif -%}
+    {%- set typed = dbt_cdc._apply_with_types(query, columns, untyped, types, relations, state, options) if untyped else query -%}
+    {%- do dbt_cdc._apply_try_expressions(typed, columns | map('lower') | list, options) -%}
+    {%- do return(typed) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_with_types(query, columns, untyped, types, relations, state, options) -%}
     {%- do types.update({options.columns_to_update | default('', true) | lower: 'array<string>'}) -%}
     {%- do types.update(dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), dbt_cdc._apply_known(relations, state))) -%}
     {%- set selected = [] -%}
@@ -24,14 +30,15 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_expressions(options) -%}
-    {#- What the options say in SQL, names of columns left out: those are looked up with all else that is wrong. -#}
+{%- macro _apply_try_expressions(query, columns, options) -%}
+    {#- What the options say in SQL; names of columns are looked up with all else that is wrong. -#}
     {%- set expressions = [] -%}
     {%- for option in ['apply_as_deletes', 'apply_as_truncates'] if options[option] -%}
         {%- do expressions.append('(' ~ options[option] ~ '\n)') -%}
     {%- endfor -%}
     {%- for option in ['sequence_by', 'system_sequence_by'] if options[option] and options[option] | length == 1 -%}
-        {%- if not dbt_cdc._is_plain_name(options[option][0]) -%}{%- do expressions.append('(' ~ options[option][0] ~ '\n)') -%}{%- endif -%}
+        {%- set given = options[option][0] -%}
+        {%- if given | lower not in columns and not dbt_cdc._is_plain_name(given) -%}{%- do expressions.append('(' ~ given ~ '\n)') -%}{%- endif -%}
     {%- endfor -%}
-    {%- do return(expressions) -%}
+    {%- if expressions -%}{%- do run_query('describe query select ' ~ expressions | join(', ') ~ ' from (\n' ~ query ~ '\n) as batch') -%}{%- endif -%}
 {%- endmacro -%}

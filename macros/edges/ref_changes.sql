@@ -66,7 +66,8 @@
 
 {%- macro _upstream_relation(upstream, model_name, version) -%}
     {#- Resolved by dbt's own ref, so that the edge is an ordinary one in dbt's graph. -#}
-    {%- if upstream is not string and upstream.identifier is not defined -%}
+    {#- while dbt parses, a relation that is looked up is none -#}
+    {%- if execute and upstream is not string and upstream.identifier is not defined -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes a model's name, ref(…), source(…)"
             ~ " or a relation, got " ~ dbt_cdc._value_text(upstream)) -%}
     {%- endif -%}

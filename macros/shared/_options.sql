@@ -61,7 +61,7 @@
     {%- endif -%}
     {%- if rule.get('filled') and value | length == 0 -%}
         {%- do return(["option '" ~ name ~ "' must name at least one column, got " ~ dbt_cdc._value_text(value)
-                       ~ "; leave it out to mean all"]) -%}
+                       ~ "; leave it out instead"]) -%}
     {%- endif -%}
     {%- if rule.get('between') and not rule.between[0] <= value <= rule.between[1] -%}
         {%- do return(["option '" ~ name ~ "' must lie between " ~ (rule.between | join(' and ')) ~ ", got " ~ value]) -%}

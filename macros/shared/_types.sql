@@ -86,7 +86,7 @@
 
 {%- macro _is_known_type(type) -%}
     {#- By the name that it begins with, and its brackets; what stands within is Spark's to read. -#}
-    {%- set others = ['byte', 'short', 'integer', 'long', 'real', 'dec', 'numeric', 'timestamp_ltz'] -%}
+    {%- set others = ['byte', 'short', 'integer', 'long', 'real', 'dec', 'numeric', 'character', 'timestamp_ltz', 'interval'] -%}
     {%- set name = modules.re.match('\\s*(\\w*)', type).group(1) | lower -%}
     {%- set closed = type.count('(') == type.count(')') and type.count('<') == type.count('>') -%}
     {%- do return(closed and name in dbt_cdc._type_names() + others) -%}

@@ -83,7 +83,9 @@ def key_text(layout: Layout) -> str:
 
 
 def row_text(layout: Layout) -> str:
-    """SQL text that shows a row whose key does not tell it, without what is sensitive."""
+    """SQL text that shows a row of which a part of the key is missing, without what is sensitive."""
+    if any(column.sensitive for column in layout.of("key")):
+        return key_text(layout)
     return f"left({pre_image([column.struct_field for column in layout.stored])}, 200)"
 
 

@@ -77,9 +77,7 @@ class Load:
             for held in self.held:
                 let_go(held)
         self._log_stage(f"brings {self.settings.history} up to the load")
-        date = self.settings.effective_date
-        # the history was brought up to the load before: it has no later date than that one's
-        self.tables.sync_history(Marker(self.id, date), newest=max(date, marker.effective_date) if marker else None)
+        self.tables.sync_history(Marker(self.id, self.settings.effective_date), before=marker)
         return Outcome(
             message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {_listed(counts)}"
             + self._listed_rejects(),

@@ -209,10 +209,10 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         finally:
             self.spark.catalog.dropTempView(view)
 
-    def sync_history(self, marker: Marker | None, newest: str | None = None) -> None:
+    def sync_history(self, marker: Marker | None, before: Marker | None = None) -> None:
         """Bring the history to the base table's last load, unless it is there already.
 
-        `newest`: the last date that the history may have, of loads that this one took back; None: ask the history.
+        `before`: the load before it, if the history was seen to hold that: then it has no later date than those two.
         """
         attempts = 0
         while marker is not None:
@@ -226,7 +226,7 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
                 return
             try:
                 # partitions that come once the version is chosen are of loads after it, and stay
-                until = marker.effective_date if rebuild else newest or self._newest(marker)
+                until = "" if rebuild else self._newest(marker, before, have.get(HISTORY_LOAD))
                 version = self._version()
                 held = self.marker(f" version as of {version}")
                 if held == marker:
@@ -245,7 +245,7 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
                 continue
             # another run may have moved on meanwhile: then its load is the one to hold
             after = self.marker()
-            marker, newest = (None if held == marker == after else after), None
+            marker, before = (None if held == marker == after else after), None
 
     def _version(self) -> str:
         """What `version as of` takes for the base table as it is now."""
@@ -254,8 +254,10 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
             self.spark.sql(format_of(self.settings.format).current_version.format(self.settings.base)).first()[0]
         )
 
-    def _newest(self, marker: Marker) -> str:
-        """The date of the history's last partition, or the load's own where that is later."""
+    def _newest(self, marker: Marker, before: Marker | None, held: str | None) -> str:
+        """The date of the history's last partition, or the load's own if that is later; `held`: the load it has."""
+        if before is not None and held == before.load:
+            return max(marker.effective_date, before.effective_date)
         later = self.spark.table(self.settings.history).where(f"eff_start_date > date{literal(marker.effective_date)}")
         return later.selectExpr("cast(max(eff_start_date) as string)").collect()[0][0] or marker.effective_date
 

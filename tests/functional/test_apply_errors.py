@@ -382,7 +382,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
         "there_already__events, where apply_changes keeps the events that made it, does not: run with --full-refresh",
         "unknown option 'sequence', did you mean 'sequence_by'?",
         "option 'sequence_by' is required (a column, an expression or a list of columns)",
-        "option 'track_history_column_list' must name at least one column, got []; leave it out to mean all",
+        "option 'track_history_column_list' must name at least one column, got []; leave it out instead",
         "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got true",
         "option 'tombstone_retention' must be of type string, got 2",
         "option 'source_kind' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {source_kind: …}}",

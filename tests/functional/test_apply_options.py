@@ -56,7 +56,11 @@ def test_every_type_of_sequence_orders_events(project: Project) -> None:
     project.write({"models/by_two.sql": model("id, v, op, day, Nr", runs, **both)})
     expression = {**SCD2, "sequence_by": "cast(substr(seq, 2) as int)"}
     runs = [["(1, 'b', 'U', 'x9')", "(1, '', 'D', 'x11')"], ["(1, 'a', 'U', 'x2')"]]
-    project.write({"models/by_expression.sql": model("id, v, op, seq", runs, **expression)})
+    odd = {**SCD2, "sequence_by": "event time", "except_column_list": ["op", "event time"]}
+    odd_runs = [["(1, 'b', 'U', 9)", "(1, '', 'D', 11)"], ["(1, 'a', 'U', 2)"]]
+    project.write({"models/by_odd_name.sql": model("id, v, op, `event time`", odd_runs, **odd)})
+    # Spark takes a statement that ends as such
+    project.write({"models/by_expression.sql": model("id, v, op, seq", runs, **expression) + ";\n"})
     for run in (0, 1):
         project.dbt("run", "--vars", f"{{run: {run}}}")
     for name, (_, type_, (one, two, three)) in SEQUENCES.items():
@@ -72,10 +76,8 @@ def test_every_type_of_sequence_orders_events(project: Project) -> None:
         (1, "b", 1, 2, 2, 1),
     ]
     assert project.columns("by_two")[2] == ("__START_AT", "struct<day:int,Nr:int>")
-    assert project.rows("select * from {schema}.by_expression order by 3") == [
-        (1, "a", 2, 9),
-        (1, "b", 9, 11),
-    ]
+    for name in ("by_expression", "by_odd_name"):
+        assert project.rows(f"select * from {{schema}}.{name} order by 3") == [(1, "a", 2, 9), (1, "b", 9, 11)], name
 
 
 def test_options_that_shape_the_rows(project: Project) -> None:

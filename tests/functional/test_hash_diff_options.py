@@ -190,7 +190,7 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     said = error(project, "2020-01-01")
     assert "model.consumer.people can't run, nothing was written" in said
     assert '1 rows have NULL in a key part: null key part: nr in {"country":"FR",' in said
-    assert '"name":"Bo"' in said
+    assert '"full name":"Bo"' in said
     assert "4 rows have a value that does not cast: does not cast: nr (" in said
     assert "does not cast: salary (decimal(10,2)) 'much', loaded_at" in said
     assert """2 rows share their key with another row: {"country":"FR","nr":1} 2 times""" in said

@@ -96,7 +96,7 @@ def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_th
         vars={"dbt_cdc": {"operational_metadata_columns": {"insert_process_id": "#p", "insert_timestamp": 3}}}
     )
     write(project, "{operational_metadata: true}")
-    supply(project, "(1, 'eu', 'a')", "id, `the region`, status")
+    supply(project, "(1, 'eu', 'a', 5)", "id, `the region`, status, 2020_sales")
     error = project.error("snapshot")
     for name, got in {"insert_process_id": '"#p"', "insert_timestamp": "3"}.items():
         assert f"must give the name of a column for {name} (which does not begin with #), got {got}" in error
@@ -116,7 +116,10 @@ def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_th
     assert "check_cols: the source has no such column: unknown column 'statsu', did you mean 'status'?" in error
     assert "check_cols: the name of the column 'The Region' needs backticks" in error
     assert "write it as `The Region`" in error
-    assert "unique_key: the source has no such column: unknown column 'regoin'. Known: id, status, the region" in error
+    assert (
+        "unique_key: the source has no such column: unknown column 'regoin'. Known: 2020_sales, id, status, the region"
+        in error
+    )
     assert project.tables() == {"things"}
     by_time = config.replace(
         "strategy: check, check_cols: [statsu, The Region]", "strategy: timestamp, updated_at: upd"
@@ -124,10 +127,12 @@ def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_th
     project.write({"snapshots/s.yml": by_time})
     assert "updated_at: the source has no such column: unknown column 'upd'" in project.error("snapshot")
 
-    right = config.replace("[statsu, The Region]", "[status, '`The Region`']").replace("regoin", "lower(`the region`)")
+    right = config.replace("[statsu, The Region]", "[status, '`The Region`', 2020_sales]").replace(
+        "regoin", "lower(`the region`)"
+    )
     project.write({"snapshots/s.yml": right})
     project.dbt("snapshot")
-    supply(project, "(1, 'EU', 'a')", "id, `the region`, status")
+    supply(project, "(1, 'EU', 'a', 5)", "id, `the region`, status, 2020_sales")
     project.dbt("snapshot")
     assert project.rows(
         "select id, `the region`, cast(effective_end_timestamp as string) like '9000-12-31 23:59:59' from {schema}.s order by 2"

@@ -17,6 +17,9 @@ ACTION, COPIES = "_dbt_cdc_action", "_dbt_cdc_copies"
 #: The operation that a row keeps in the table; NULL where it is the load's own.
 KEPT = "_dbt_cdc_kept"
 
+#: How many rows without a fault have the row's key: a row beside one that can't be taken is no copy.
+SOUND_COPIES = f"count_if({FAULT} is null) over (partition by keyhash)"
+
 #: Rows of a delta up to this number are sent whole to every task that reads the table.
 BROADCAST_ROWS = 500_000
 
@@ -26,8 +29,7 @@ def compare(staged: Any, before: Any, settings: Settings) -> Any:
 
     `before`: what `state` gives; `_dbt_cdc_old_operation` is D where the key was deleted in an earlier load.
     """
-    copies = f"count_if({kept_rows(settings)}) over (partition by keyhash)"
-    counted = staged.selectExpr("*", f"{copies} as {COPIES}")
+    counted = staged.selectExpr("*", f"{SOUND_COPIES} as {COPIES}")
     how = "full_outer" if settings.extract_type == "full" else "left"
     joined = counted.join(before, on=counted["keyhash"] == before["_dbt_cdc_old_keyhash"], how=how)
     return joined.selectExpr("*", f"{OPERATION} as operation")

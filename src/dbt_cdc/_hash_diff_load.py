@@ -204,8 +204,7 @@ class Load:
         ).collect()[0]  # fmt: skip
         found = {"null_keys": total[1], "casts": total[2], "copies": total[3]}
         if any(found.values()):
-            copies = f"count_if({FAULT} is null) over (partition by keyhash)"
-            counted = kept.selectExpr("*", f"{copies} as {comparison.COPIES}")
+            counted = kept.selectExpr("*", f"{comparison.SOUND_COPIES} as {comparison.COPIES}")
             self._check_rows(counted, found, layout)
         return int(total[0])
 

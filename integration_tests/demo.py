@@ -8,7 +8,6 @@ Everything runs in this process, on the Spark that the profile's target names (l
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import shutil
 import sys
@@ -123,7 +122,6 @@ def parse_macros_once() -> None:
 
 def quiet_spark() -> None:
     """Send what Spark's JVM and its Ivy client say to a file, so that the story stays readable."""
-    logging.getLogger("SQLQueryContextLogger").disabled = True
     SPARK_LOG.parent.mkdir(exist_ok=True)
     sys.stderr = os.fdopen(os.dup(2), "w")
     with SPARK_LOG.open("w") as log:

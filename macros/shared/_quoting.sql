@@ -5,6 +5,12 @@
 {%- endmacro -%}
 
 
+{%- macro _unquoted(name) -%}
+    {#- The other way: of a name that stands as SQL takes it, with backticks or without. -#}
+    {%- do return(name[1:-1].replace('``', '`') if modules.re.fullmatch('`.+`', name) else name) -%}
+{%- endmacro -%}
+
+
 {%- macro _literal(value) -%}
     {#- A string literal; none becomes null. Spark puts settings in place of `${…}` wherever it stands. -#}
     {%- if value is none -%}{%- do return('null') -%}{%- endif -%}

@@ -26,11 +26,6 @@
 {%- endmacro -%}
 
 
-{%- macro _unquoted(name) -%}
-    {%- do return(name[1:-1].replace('``', '`') if modules.re.fullmatch('`.+`', name) else name) -%}
-{%- endmacro -%}
-
-
 {%- macro _words_for_now() -%}
     {#- Functions that Spark takes without parentheses. -#}
     {%- do return(['current_date', 'current_timestamp', 'localtimestamp']) -%}

@@ -39,9 +39,8 @@ def hash_diff(
     for a key that either side has twice, and for key digests of `current` that were made in another way (those of the
     other columns can't be made again there: compare with the options they were made with).
     """
+    keys, ignore_columns = _names(keys), _names(ignore_columns)
     _check_kinds(incoming, current, keys, ignore_columns)
-    keys = [keys] if isinstance(keys, str) else list(keys or ())
-    ignore_columns = [ignore_columns] if isinstance(ignore_columns, str) else list(ignore_columns)
     date = str(effective_date or datetime.datetime.now(datetime.timezone.utc).date())
     _check_options(incoming, current, keys, extract_type, date, ignore_columns, hash_algorithm)
     rule = _Rule({name.lower() for name in keys}, {name.lower() for name in ignore_columns}, hash_algorithm)
@@ -61,17 +60,20 @@ def hash_diff(
     return _classified(old, new, [f.name for f in fields], extract_type, date)
 
 
-def _check_kinds(incoming: Any, current: Any, keys: Any, ignored: Any) -> None:
+def _names(given: str | Sequence[str] | None) -> list[str]:
+    return [given] if isinstance(given, str) else list(given or ())
+
+
+def _check_kinds(incoming: Any, current: Any, keys: list[str], ignored: list[str]) -> None:
     faults = []
     for side, frame in {"incoming": incoming, "current": current}.items():
         if not hasattr(frame, "selectExpr") and (frame is not None or side == "incoming"):
             faults.append(f"{side} must be a Spark DataFrame, got a {type(frame).__name__}")
     for option, names in {"keys": keys, "ignore_columns": ignored}.items():
-        listed = [names] if isinstance(names, str) else list(names or ())
-        if not all(isinstance(name, str) for name in listed):
+        if not all(isinstance(name, str) for name in names):
             faults.append(f"{option} must be names of columns, got {names!r}")
-        elif len({name.lower() for name in listed}) < len(listed):
-            faults.append(f"{option}: each column may stand once, got {', '.join(listed)}")
+        elif len({name.lower() for name in names}) < len(names):
+            faults.append(f"{option}: each column may stand once, got {', '.join(names)}")
     if faults:
         raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
 

@@ -33,11 +33,12 @@
     {#- Temporary tables begin with the time of their run (_apply_relations). -#}
     {%- set names = [] -%}
     {%- set prefix = (relations.target.identifier ~ '__dbt_tmp_') | lower -%}
+    {%- set own = modules.re.escape(prefix) ~ '\\d{8}t\\d{12}_\\w{8}(_images|_touched|_changes)?' -%}
     {%- set a_day_ago = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=1) -%}
     {%- set oldest = prefix ~ a_day_ago.strftime('%Y%m%dt%H%M%S') -%}
     {%- for row in run_query('show tables in ' ~ relations.target.include(identifier=false) ~ ' like '
                              ~ dbt_cdc._literal(relations.target.identifier ~ '__dbt_tmp_*')) -%}
-        {%- if (row[1] | lower).startswith(prefix) and row[1] | lower < oldest -%}{%- do names.append(row[1]) -%}{%- endif -%}
+        {%- if modules.re.fullmatch(own, row[1] | lower) and row[1] | lower < oldest -%}{%- do names.append(row[1]) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(names) -%}
 {%- endmacro -%}

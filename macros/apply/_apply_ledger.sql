@@ -53,18 +53,18 @@ from ({{ plan.versions }}) as versions
     {#- Reads the markers only (the ledger is partitioned by kind).
           begun          a signature of the batches that other runs than `batch` recorded; 0: none did
           pending        batches that were recorded but never applied, because their run was killed
-          truncating     whether one of those has a truncate
+          everything     whether one of those concerns all keys: it has a truncate, or is an image that was withdrawn
           truncated      whether there ever was a truncate
           purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter -#}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
-    {%- set begun_by_others = "collect_set(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> " ~ dbt_cdc._literal(batch) ~ ", _dbt_cdc_batch, null))" -%}
     {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null))" -%}
     {%- set query -%}
 select
-    cast(aggregate({{ begun_by_others }}, 0L, (signature, batch) -> signature ^ xxhash64(batch)) as string) as begun,
+    {{ dbt_cdc._apply_signature(batch) }} as begun,
     array_join(array_sort({{ pending }}), ' ') as pending,
-    arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }}) as truncating,
+    arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }})
+        or exists({{ pending }}, batch -> endswith(batch, '-withdrawn')) as everything,
     coalesce({{ purged_at }} <= current_timestamp() - least(interval {{ dbt_cdc._apply_span(retention) }}, interval 1 day), true) as purge_due,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated
 from {{ ledger }}
@@ -73,5 +73,12 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {%- do dbt_cdc._look_again(ledger, format) -%}
     {%- set row = run_query(query)[0] -%}
     {%- do return({'begun': row[0], 'pending': row[1].split(' ') if row[1] else [],
-                   'truncating': row[2], 'purge_due': row[3], 'truncated': row[4]}) -%}
+                   'everything': row[2], 'purge_due': row[3], 'truncated': row[4]}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_signature(batch) -%}
+    {#- Of the batches that other runs than `batch` recorded, from the markers. -#}
+    {%- set begun = "collect_set(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> " ~ dbt_cdc._literal(batch) ~ ', _dbt_cdc_batch, null))' -%}
+    {%- do return('cast(aggregate(' ~ begun ~ ', 0L, (signature, batch) -> signature ^ xxhash64(batch)) as string)') -%}
 {%- endmacro -%}

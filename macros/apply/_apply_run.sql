@@ -54,7 +54,7 @@
     {%- elif kept.pending -%}
         {%- do log('dbt_cdc: finishing ' ~ kept.pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
-        {%- do dbt_cdc._apply_show(plan, kept.pending, kept.truncating) -%}
+        {%- do dbt_cdc._apply_show(plan, kept.pending, kept.everything) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -76,7 +76,9 @@
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
-        {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun) -%}
+        {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
+            {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun) -%}
+        {%- endif -%}
         {%- do dbt_cdc._apply_collect(plan) -%}
         {%- do dbt_cdc._apply_compare(plan) -%}
     {%- endif -%}
@@ -107,15 +109,25 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
 
 {%- macro _apply_withdraw_overtaken(plan) -%}
     {#- An image was compared with the rows as they were: where another run has recorded one meanwhile, this one says too
-        little. That run may already show some of it: a marker stays, so that it looks again, and the keys are built anew. -#}
+        little. That run may already show some of it, and a third may have compared its own with that: a marker of another
+        batch takes its place, so that both look again, and the keys are built anew. -#}
     {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun == plan.begun -%}
         {%- do return(none) -%}
     {%- endif -%}
-    {%- do dbt_cdc._apply_execute('delete from ' ~ plan.ledger ~ ' where _dbt_cdc_batch = ' ~ dbt_cdc._literal(plan.batch)) -%}
-    {%- do dbt_cdc._apply_mark(plan, 'begun', [plan.batch]) -%}
+    {%- set withdrawn = plan.batch ~ '-withdrawn' -%}
+    {%- set query -%}
+merge into {{ plan.ledger }} as recorded
+using (select {{ dbt_cdc._literal(plan.batch) }} as batch) as own
+on recorded._dbt_cdc_batch = own.batch
+when matched and recorded._dbt_cdc_kind = 'begun' then update set
+    recorded._dbt_cdc_batch = {{ dbt_cdc._literal(withdrawn) }},
+    recorded._dbt_cdc_sequence = null
+when matched then delete
+    {%- endset -%}
+    {%- do dbt_cdc._apply_execute(query) -%}
     {%- do dbt_cdc._apply_look_anew(plan) -%}
-    {%- do dbt_cdc._apply_write(plan, [plan.batch]) -%}
-    {%- do dbt_cdc._apply_mark(plan, 'applied', [plan.batch]) -%}
+    {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun) -%}
+    {%- do dbt_cdc._apply_show(plan, [withdrawn]) -%}
     {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
                                wrote='its image was taken back') -%}
 {%- endmacro -%}

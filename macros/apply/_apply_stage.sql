@@ -4,12 +4,14 @@
         target's, and string where the target has no such column. Expressions that Spark can't read over the rows stop here,
         before there is a table of them. -#}
     {%- set query = modules.re.sub(';\\s*$', '', query) -%}
+    {#- not a struct's field of that name -#}
+    {%- set void = '\\bvoid\\b(?!:)' -%}
     {%- set columns, types, untyped = [], {}, [] -%}
     {%- for row in run_query('describe query\n' ~ query) -%}
         {%- do columns.append(row[0]) -%}
-        {%- if modules.re.search('\\bvoid\\b', row[1]) -%}
+        {%- if modules.re.search(void, row[1]) -%}
             {%- do untyped.append(row[0]) -%}
-            {%- do types.update({row[0] | lower: modules.re.sub('\\bvoid\\b', 'string', row[1])}) -%}
+            {%- do types.update({row[0] | lower: modules.re.sub(void, 'string', row[1])}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set typed = dbt_cdc._apply_with_types(query, columns, untyped, types, relations, state, options) if untyped else query -%}

@@ -8,14 +8,14 @@
     {%- set counts = {'inserted': 0, 'updated': 0, 'deleted': 0} -%}
     {%- for attempt in range(3) -%}
         {%- if not now.settled -%}
-            {%- set written = dbt_cdc._apply_write(plan, none if now.everything else now.batches) -%}
-            {%- for operation in counts -%}
-                {%- do counts.update({operation: counts[operation] + written.counts[operation]}) -%}
+            {%- set written = dbt_cdc._apply_write(plan, none if now.everything else now.batches, now.begun) -%}
+            {%- for operation, rows in written.counts.items() -%}
+                {%- do counts.update({operation: counts[operation] + rows}) -%}
             {%- endfor -%}
             {%- set now.sql = now.sql ~ written.sql -%}
             {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch) -%}
             {%- set now.settled = after.begun == now.begun -%}
-            {%- set now.begun, now.everything = after.begun, now.everything or after.truncating -%}
+            {%- set now.begun, now.everything = after.begun, now.everything or after.everything -%}
         {%- endif -%}
         {%- if not now.settled -%}
             {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
@@ -37,7 +37,9 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_write(plan, batches) -%}
+{%- macro _apply_write(plan, batches, begun) -%}
+    {#- `begun`: the signature of what other runs had recorded when this one looked. Where there is more by now, what has to
+        change was worked out too early: nothing is written, as this run might be killed before it looks again. -#}
     {%- do dbt_cdc._look_again(plan.target, plan.format) -%}
     {%- set query = dbt_cdc._apply_changes_query(plan, batches) -%}
     {%- if plan.written -%}
@@ -45,12 +47,14 @@
     {%- endif -%}
     {%- do plan.update(written=true) -%}
     {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.changes, query, temporary=true)) -%}
+    {%- do dbt_cdc._look_again(plan.ledger, plan.format) -%}
     {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",
                         "count_if(_dbt_cdc_operation = 'delete')"] + dbt_cdc._apply_bound_measures(plan) -%}
-    {%- set row = run_query('select ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
-    {%- set counts = {'inserted': row[0], 'updated': row[1], 'deleted': row[2]} -%}
-    {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row, 3)) -%}
-    {%- if row[0] + row[1] + row[2] > 0 -%}
+    {%- set now_begun = '(select ' ~ dbt_cdc._apply_signature(plan.batch) ~ ' from ' ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun')" -%}
+    {%- set row = run_query('select ' ~ now_begun ~ ', ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
+    {%- set counts = {'inserted': row[1], 'updated': row[2], 'deleted': row[3]} if row[0] == begun else {} -%}
+    {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row, 4)) -%}
+    {%- if counts.values() | sum > 0 -%}
         {%- do dbt_cdc._apply_execute(merge) -%}
     {%- endif -%}
     {%- do return({'counts': counts, 'sql': '-- what has to change\n' ~ query ~ ';\n\n' ~ merge ~ ';\n\n'}) -%}

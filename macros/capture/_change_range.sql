@@ -97,7 +97,8 @@
         {%- do return(-2) -%}
     {%- endif -%}
     {%- set at = namespace(place=-2) -%}
-    {%- for commit in commits if commit.micros <= micros | int -%}{%- set at.place = loop.index0 -%}{%- endfor -%}
+    {#- the last one: Iceberg takes clocks that lie a minute apart, so that times need not grow -#}
+    {%- for place in range(commits | length) if commits[place].micros <= micros | int -%}{%- set at.place = place -%}{%- endfor -%}
     {%- if at.place == -2 and table.timeline.whole -%}
         {%- set created = dbt_cdc._for_format('created', table.format)(table.relation) -%}
         {%- if created is not none and created | int <= micros | int -%}{%- set at.place = -1 -%}{%- endif -%}

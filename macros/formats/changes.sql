@@ -14,8 +14,10 @@
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', dbt_cdc.delta__feed_faults(table.columns))) -%}
     {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
-    {%- set spelled = dbt_cdc._spelling(table.relation, table.relation | string, versions) -%}
-    {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled) ~ ', ' ~ versions ~ ')' -%}
+    {#- of a catalog's own name the letters' case does count -#}
+    {%- set parts = modules.re.findall('(?:`[^`]*`)+|[^.`]+', table.relation | string) -%}
+    {%- set spelled = parts[:-2] + [dbt_cdc._spelling(table.relation, parts[-2:] | join('.'), versions)] -%}
+    {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled | join('.')) ~ ', ' ~ versions ~ ')' -%}
     {%- set available = dbt_cdc._types_of(feed) if end + 1 < commits | length else none -%}
     select
         {{ dbt_cdc._image(table, available, feed) }} as image,

@@ -105,9 +105,10 @@
         {%- set retention = commit.parameters.get('specifiedRetentionMillis') or commit.parameters.get('defaultRetentionMillis') -%}
         {%- set horizon.micros = [horizon.micros, commit.micros - (retention or 0) | int * 1000] | max -%}
     {%- endfor -%}
-    {%- for commit in commits if commit.micros < horizon.micros and not (commit.quiet or commit.appends)
-        and commit.operation not in ['CREATE TABLE', 'CREATE TABLE AS SELECT'] -%}
-        {%- set oldest.place = commits.index(commit) -%}
+    {%- for place in range(commits | length) if commits[place].micros < horizon.micros
+        and not (commits[place].quiet or commits[place].appends)
+        and commits[place].operation not in ['CREATE TABLE', 'CREATE TABLE AS SELECT'] -%}
+        {%- set oldest.place = place -%}
     {%- endfor -%}
     {%- do return(oldest.place) -%}
 {%- endmacro -%}

@@ -47,15 +47,12 @@
 {%- macro _epoch_micros(moments) -%}
     {#- Microseconds since 1970 UTC of timestamps as a query gave them: Python's local time from dbt-spark's session
         method, the Spark session's time zone from a server. No macro is told the method: a query tells. -#}
-    {%- set local, literals, micros = [], [], [] -%}
-    {%- for moment in moments -%}
-        {%- do local.append((moment.timestamp() * 1000000) | round | int) -%}
-        {%- do literals.append('unix_micros(timestamp ' ~ dbt_cdc._literal(moment) ~ ')') -%}
-    {%- endfor -%}
     {%- if not moments -%}{%- do return([]) -%}{%- endif -%}
-    {%- for value in fromjson(run_query('select to_json(array(' ~ literals | join(', ') ~ '))')[0][0]) -%}
-        {%- do micros.append(value | int) -%}
-    {%- endfor -%}
+    {%- set local, micros = [], [] -%}
+    {%- for moment in moments -%}{%- do local.append((moment.timestamp() * 1000000) | round | int) -%}{%- endfor -%}
+    {%- set texts = 'split(' ~ dbt_cdc._literal(moments | join(',')) ~ ", ',')" -%}
+    {%- set query = 'select to_json(transform(' ~ texts ~ ', text -> unix_micros(cast(text as timestamp_ltz))))' -%}
+    {%- for value in fromjson(run_query(query)[0][0]) -%}{%- do micros.append(value | int) -%}{%- endfor -%}
     {#- the two zones may differ in summer only -#}
     {%- for place in range(moments | length) if micros[place] != local[place] -%}
         {%- do return(local if run_query('select timestamp_micros(' ~ local[place] ~ ')')[0][0] == moments[place] else micros) -%}

@@ -75,7 +75,7 @@ def state(spark: Any, settings: Settings, where: str = "true") -> Any:
     return spark.sql(
         "select keyhash as _dbt_cdc_old_keyhash, nonkeyhash as _dbt_cdc_old_nonkeyhash, "
         "operation as _dbt_cdc_old_operation, eff_start_date as _dbt_cdc_old_eff_start_date "
-        f"from {settings.base} where keyhash <> '' and {where}"
+        f"from {settings.base} where operation in ('I', 'U', 'D') and {where}"
     )
 
 

@@ -222,7 +222,7 @@ class OtherRun:
     """Another run of a model, at one moment of ours: what it writes in one of our statements' place or after it."""
 
     def __init__(self, project: Project) -> None:
-        self.project, self.met = project, set[str]()
+        self.project, self.met, self.killing = project, set[str](), True
 
     def before(self, statement: str) -> None:
         if self.meets("second", r"create table \S+\.second__dbt_tmp", statement):
@@ -234,7 +234,15 @@ class OtherRun:
             self.show("overtaken")
             self.project.sql("insert into {schema}.overtaken values (5, 'o', 1, null)")
 
+        if "stale" in self.met and re.search(r"purge_due.*\bstale__events", statement, re.S) and self.killing:
+            raise RuntimeError("killed")  # before it looks whether another run has come in between
+
     def after(self, statement: str) -> None:
+        if self.meets("stale", r"create table \S+\.stale__dbt_tmp_\w+_changes ", statement):
+            self.record("stale")
+            self.show("stale")
+            self.project.sql("delete from {schema}.stale")
+            self.project.sql(f"insert into {{schema}}.stale values {', '.join(map(str, EXPECTED)).replace('None', 'null')}")
         if self.meets("early", r"create or replace table \S+\.early ", statement):
             self.record("early")  # and showed it, in a table that ours has just replaced
             self.show("early")
@@ -266,7 +274,8 @@ class OtherRun:
 def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("raced", "overtaken", "early")
     project.write(
-        {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "second")} | {"models/pictures.sql": IMAGES}
+        {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "second", "stale")}
+        | {"models/pictures.sql": IMAGES}
     )
     other = OtherRun(project)
     stock = session.Cursor.execute
@@ -292,17 +301,20 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     message = project.error("run", "--vars", "{run: 1}")
     assert "another run of this model has recorded an image at the same time: run it again" in message
     results = project.run_results()
-    assert {name: results[name]["status"] for name in (*names, "pictures")} == {
+    assert {name: results[name]["status"] for name in (*names, "pictures", "stale")} == {
         **dict.fromkeys(names, "success"),
         "pictures": "error",
+        "stale": "error",
     }
-    assert other.met == {*names, "pictures", "second"}
+    assert other.met == {*names, "pictures", "second", "stale"}
     for name in names:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "a"), (2, "b")]
 
+    other.killing = False
     project.dbt("run", "--vars", "{run: 2}")
-    assert project.rows("select * from {schema}.raced order by 1, 3") == EXPECTED
+    for name in ("raced", "stale"):
+        assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "z"), (2, "b")]
     applied = "select count(*) from {schema}.raced__events where _dbt_cdc_batch = 'other' and _dbt_cdc_kind = 'applied'"
     assert project.rows(applied) == [(1,)]

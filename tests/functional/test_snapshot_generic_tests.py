@@ -51,6 +51,13 @@ def test_each_generic_test_passes_on_good_records_and_counts_the_bad_ones(projec
             arguments = {"arguments": {"unique_key": ["id"]}} if keyed else {}
             test = {f"dbt_cdc.{name}": {**arguments, "name": f"on_{table}"}}
             models.append({"name": table, "data_tests": [test]})
+    # where is_open says neither yes nor no, the record counts as closed
+    neither = f"(2, 'run1', null, timestamp '2024-01-01', null, {OPEN})"
+    project.write({"models/neither.sql": f"select * from values {neither} as t({COLUMNS})"})
+    is_open = {"arguments": {"is_open": "dbt_valid_to = timestamp '9999-12-31'"}}
+    on_neither = ("open_records_carry_high_date", "closed_records_carry_process_id")
+    tests = [{f"dbt_cdc.{name}": {**is_open, "name": f"on_neither_{name}"}} for name in on_neither]
+    models.append({"name": "neither", "data_tests": tests})
     project.write({"models/schema.yml": yaml.safe_dump({"models": models})})
     project.dbt("run")
     project.error("test")
@@ -58,4 +65,5 @@ def test_each_generic_test_passes_on_good_records_and_counts_the_bad_ones(projec
     found = {name: (result["status"], result["failures"]) for name, result in results.items()}
     expected = {f"on_good_{name}": ("pass", 0) for name in BAD}
     expected |= {f"on_bad_{name}": ("fail", FAILURES[name]) for name in BAD}
+    expected |= {f"on_neither_{name}": ("fail", 1) for name in on_neither}
     assert found == expected

@@ -5,5 +5,5 @@
     select *
     from {{ model }}
     where {{ dbt_cdc._quote(insert_process_id or names.insert_process_id) }} is null
-        or ({{ is_open }}) <> ({{ dbt_cdc._quote(update_process_id or names.update_process_id) }} is null)
+        or coalesce({{ is_open }}, false) <> ({{ dbt_cdc._quote(update_process_id or names.update_process_id) }} is null)
 {% endtest %}

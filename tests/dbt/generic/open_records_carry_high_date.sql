@@ -3,7 +3,7 @@
     {%- set end = dbt_cdc._quote(effective_end or dbt_cdc._operational_columns().effective_end_timestamp) %}
     select *
     from {{ model }}
-    where ({{ is_open }}) <> coalesce(
+    where coalesce({{ is_open }}, false) <> coalesce(
         if(
             typeof({{ end }}) = 'timestamp',
             cast({{ end }} as timestamp) = {{ dbt_cdc._high_date('timestamp') }},

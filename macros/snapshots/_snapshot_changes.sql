@@ -8,8 +8,9 @@
 
 
 {%- macro _snapshot_changes(strategy, source_sql, target_relation) -%}
-    {#- One row per key that is new (insert), changed (update) or gone (delete): the source's columns, the key, and what
-        is needed of the open record. dbt's strategies speak of source_data and snapshotted_data. -#}
+    {#- One row per key that is new (insert), changed (update) or gone (delete): the source's columns, the key, how many
+        rows of the source share it, and what is needed of the open record. Keys that rows share, and rows without a key,
+        are all here, as `_staging_faults` tells of them. dbt's strategies speak of source_data and snapshotted_data. -#}
     {%- set columns = dbt_cdc._snapshot_columns() -%}
     {%- set keys = dbt_cdc._key_names(strategy) -%}
     {%- set no_source, no_record = 'source_data.' ~ keys[0] ~ ' is null', 'snapshotted_data.' ~ keys[0] ~ ' is null' -%}
@@ -22,10 +23,16 @@
         {{ source_sql }}
     ),
 
-    source_data as (
+    keyed_rows as (
         select *, {{ unique_key_fields(strategy.unique_key) | trim }},
             {{ strategy.updated_at }} as dbt_cdc_updated_at{{ dbt_cdc._stock_source_columns(strategy, columns) }}
         from source_rows
+    ),
+
+    source_data as (
+        {#- the join below shuffles by the key, too: once for both #}
+        select *, count(*) over (partition by {{ keys | join(', ') }}) as dbt_cdc_copies
+        from keyed_rows
     ),
 
     snapshotted_data as (
@@ -48,6 +55,7 @@
         {{ 'full outer' if sees_deletes else 'left' }} join snapshotted_data
             on {% for key in keys %}{{ ' and ' if not loop.first }}source_data.{{ key }} = snapshotted_data.{{ key }}{% endfor %}
         where {{ no_record }}
+            or source_data.dbt_cdc_copies > 1
             or ({{ no_source }}{% if new_record %} and not ({{ is_deleted }}){% endif %})
             {#- a row that is gone differs from its record in every column: that says nothing #}
             or (not {{ no_source }} and ({{ dbt_cdc._row_changed(strategy, source_sql, target_relation) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
@@ -98,5 +106,5 @@
             {%- do selected.append('source_data.' ~ quoted) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do return((selected + ['source_data.dbt_cdc_updated_at']) | join(',\n            ')) -%}
+    {%- do return((selected + ['source_data.dbt_cdc_updated_at', 'source_data.dbt_cdc_copies']) | join(',\n            ')) -%}
 {%- endmacro -%}

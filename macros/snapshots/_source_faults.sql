@@ -1,4 +1,5 @@
-{#- A snapshot's key must be there and be unique. -#}
+{#- A snapshot's key must be there and be unique: asked of the source before the first load, and found by every later one
+    as it compares (_staging_faults). -#}
 
 {%- macro _keys(strategy) -%}
     {#- The key expressions as a list: dbt takes one or many, each a column or an expression. -#}
@@ -23,24 +24,23 @@
         ) as hashes
     {%- endset -%}
     {%- set result = run_query(found).rows[0] -%}
+    {%- do return(dbt_cdc._source_key_faults(keys, sql, result[0] | int, result[1] | int)) -%}
+{%- endmacro -%}
+
+
+{%- macro _source_key_faults(keys, sql, null_keys, repeated) -%}
+    {#- null_keys: rows of the source without a key; repeated: keys, or hashes of them, that several of its rows share -#}
     {%- set faults = [] -%}
-    {%- if result[0] | int > 0 -%}
-        {%- do faults.append(dbt_cdc._null_key_fault(keys, result[0] | int)) -%}
+    {%- if null_keys -%}
+        {%- do faults.append("unique_key " ~ (keys | join(', ')) ~ " is NULL in " ~ null_keys
+                             ~ " row(s) of the source; every row needs a key: filter or fill those rows") -%}
     {%- endif -%}
-    {%- if result[1] | int > 0 -%}
-        {%- do faults.extend(dbt_cdc._duplicate_key_faults(keys, sql)) -%}
-    {%- endif -%}
+    {%- if repeated -%}{%- do faults.extend(dbt_cdc._duplicate_source_key_faults(keys, sql)) -%}{%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 
 
-{%- macro _null_key_fault(keys, count) -%}
-    {%- do return("unique_key " ~ (keys | join(', ')) ~ " is NULL in " ~ count
-                  ~ " row(s) of the source; every row needs a key: filter or fill those rows") -%}
-{%- endmacro -%}
-
-
-{%- macro _duplicate_key_faults(keys, sql) -%}
+{%- macro _duplicate_source_key_faults(keys, sql) -%}
     {#- The first repeated keys (NULLs are a fault of their own), an empty list if only hashes met. -#}
     {%- set named, columns = [], [] -%}
     {%- for key in keys -%}

@@ -1,18 +1,23 @@
-{%- macro _staging_faults(staging, strategy, target_relation, options) -%}
-    {#- What only the comparison shows: keys written twice, open records without a key, too many records to close. Leaves
-        the counts for the log. -#}
-    {%- set keys = [] -%}
+{%- macro _staging_faults(shape, staging, source_sql, options) -%}
+    {#- What only the comparison shows: keys that are not there or not unique, in the source and among the open records, and
+        too many records to close. Leaves the counts for the log. -#}
+    {%- set strategy, target_relation, keys = shape.strategy, shape.target, [] -%}
     {%- for key in dbt_cdc._keys(strategy) -%}{%- do keys.append('dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
     {%- set has_key = keys | join(' is not null and ') ~ ' is not null' -%}
     {%- set found -%}
         select coalesce(sum(inserted), 0) as inserted, coalesce(sum(updated), 0) as updated,
-            coalesce(sum(deleted), 0) as deleted, count_if(rows > 1 and has_key) as repeated,
-            coalesce(sum(if(has_key, 0, rows)), 0) as without_key
+            coalesce(sum(deleted), 0) as deleted,
+            coalesce(sum(if(has_key, 0, rows - supplied)), 0) as open_without_key,
+            count_if(has_key and rows > 1 and coalesce(copies, 1) = 1) as several_open,
+            coalesce(sum(if(has_key, 0, supplied)), 0) as without_key,
+            count_if(has_key and copies > 1) as repeated
         from (
             select count(*) as rows, {{ has_key }} as has_key,
                 count_if(dbt_cdc_kind = 'insert') as inserted,
                 count_if(dbt_cdc_kind = 'update') as updated,
-                count_if(dbt_cdc_kind = 'delete') as deleted
+                count_if(dbt_cdc_kind = 'delete') as deleted,
+                count(dbt_cdc_copies) as supplied,
+                max(dbt_cdc_copies) as copies
             from {{ staging }}
             group by {{ keys | join(', ') }}
         ) as changed_keys
@@ -21,13 +26,13 @@
     {#- dbt's own store of results carries the counts to the merge and to the log line -#}
     {%- do store_raw_result(name='dbt_cdc_changes', message='', code='', agate_table=counted) -%}
     {%- set counts = counted.rows[0] -%}
-    {%- set faults = [] -%}
-    {%- if counts[3] | int > 0 -%}
-        {%- do faults.append(counts[3] ~ " key(s) have several open records in " ~ target_relation
-            ~ ", or came twice from the source while it was read: close all but one of each by hand, then run again") -%}
-    {%- endif -%}
+    {%- set faults = dbt_cdc._source_key_faults(dbt_cdc._keys(strategy), source_sql, counts[5] | int, counts[6] | int) -%}
     {%- if counts[4] | int > 0 -%}
-        {%- do faults.append(counts[4] ~ " open record(s) in " ~ target_relation ~ " have NULL in unique_key "
+        {%- do faults.append(counts[4] ~ " key(s) have several open records in " ~ target_relation
+            ~ ": close all but one of each by hand, then run again") -%}
+    {%- endif -%}
+    {%- if counts[3] | int > 0 -%}
+        {%- do faults.append(counts[3] ~ " open record(s) in " ~ target_relation ~ " have NULL in unique_key "
             ~ (dbt_cdc._keys(strategy) | join(', ')) ~ ", so that no row of the source can be theirs: close or delete them"
             ~ " by hand, then run again") -%}
     {%- endif -%}

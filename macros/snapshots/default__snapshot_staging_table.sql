@@ -11,13 +11,12 @@
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
         + dbt_cdc._deletion_column_faults(strategy, target_relation)
         + dbt_cdc._operational_table_faults(target_relation, options)
-        + dbt_cdc._source_shape_faults(strategy, source_sql, options)
-        + dbt_cdc._source_faults(strategy, source_sql)) -%}
+        + dbt_cdc._source_shape_faults(strategy, source_sql, options)) -%}
     {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
     {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, target_relation) -%}
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
-    {%- set faults = dbt_cdc._staging_faults(staging, strategy, target_relation, options) + dbt_cdc._drift_faults(shape) -%}
+    {%- set faults = dbt_cdc._staging_faults(shape, staging, source_sql, options) + dbt_cdc._drift_faults(shape) -%}
     {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._allow_new_columns(shape) -%}

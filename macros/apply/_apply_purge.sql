@@ -10,11 +10,15 @@
                       ~ ' model first') -%}
     {%- endif -%}
     {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
-    {%- set forgotten = dbt_cdc._apply_forgotten_scd1 if kept['dbt_cdc.stored_as_scd_type'] == '1' else dbt_cdc._apply_forgotten_scd2 -%}
+    {%- set old = dbt_cdc._apply_span(retention) -%}
     {%- set query -%}
 merge into {{ ledger }} as recorded
 using (
-    {{ forgotten(ledger, key, dbt_cdc._apply_span(retention), dbt_cdc._apply_is_partial(kept)) }}
+    {% if kept['dbt_cdc.stored_as_scd_type'] == '1' -%}
+    {{ dbt_cdc._apply_forgotten_scd1(ledger, key, old, dbt_cdc._apply_is_partial(kept)) }}
+    {%- else -%}
+    {{ dbt_cdc._apply_forgotten_scd2(ledger, key, old) }}
+    {%- endif %}
 ) as forgotten
 on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
 when matched then delete
@@ -48,7 +52,7 @@ when matched then delete
 {%- endmacro -%}
 
 
-{%- macro _apply_forgotten_scd2(ledger, key, retention, partial) -%}
+{%- macro _apply_forgotten_scd2(ledger, key, retention) -%}
     {#- An old delete that ends no version: nothing before it, or another delete. Upserts of its own sequence, which it
         outdid, go with it. -#}
 {%- set keys = dbt_cdc._quoted_list(key) | join(', ') -%}

@@ -1,6 +1,5 @@
 {#- The package's one on-run-start hook: each capability that needs something before the first node runs adds a line.
-    None of them does anything unless a node of the project has switched its capability on (but that pyspark's own log is kept off
-    the screen). -#}
+    Apart from keeping pyspark's own log off the screen, none does anything unless a node has switched its capability on. -#}
 {%- macro _on_run_start() -%}
     {%- if execute -%}
         {%- do dbt_cdc._check_python_part() -%}

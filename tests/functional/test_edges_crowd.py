@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import time
 
-import pytest
-
 from tests.support.project import Project
 
 READER = """
@@ -15,13 +13,12 @@ READER = """
 """
 
 
-@pytest.mark.one_format("delta")
 def test_many_models_start_at_once_on_an_empty_database_and_a_long_history_is_read_quickly(project: Project) -> None:
     schema, metadata = project.schema, f"{project.schema}_metadata"
     project.configure(vars={"dbt_cdc": {"metadata_schema": metadata}})
     project.sql(f"create table {{schema}}.events (id int, cdc_datetime_updated timestamp) using {project.file_format}")
     project.sql("insert into {schema}.events values (1, timestamp '2024-01-01')")
-    names = [f"reader_{number}" for number in range(50 if project.file_format == "iceberg" else 12)]
+    names = [f"reader_{number}" for number in range(12)]
     source = f"sources: [{{name: raw, schema: {schema}, tables: [{{name: events}}]}}]"
     project.write({"models/sources.yml": source, **{f"models/{name}.sql": READER for name in names}})
 

@@ -1,8 +1,8 @@
 {#- After-images of a log that keeps before-images only. -#}
 
 {%- macro _with_after_images(table, scope, upto) -%}
-    {#- CTEs that end in `completed`: the log's rows with after-images. Rows that no later change follows are as the table
-        held them when last logged; where there are none in the range, that version may be gone. -#}
+    {#- CTEs that end in `completed`: the log's rows with after-images. The after-image of a change that no
+        later one follows comes from the version that was logged last, which may be gone if the range has no such change. -#}
     {%- set commits = table.own.timeline.commits -%}
     {%- set place = dbt_cdc._past_quiet(commits, upto - table.timeline.offset) -%}
     {%- set needed = place >= table.own.timeline.images_from or dbt_cdc._has_newest_changes(table, scope) -%}

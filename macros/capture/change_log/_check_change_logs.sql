@@ -1,4 +1,5 @@
-{#- Who keeps no log says so before the first node runs: to keep none without a word would be found out when it is needed. -#}
+{#- Refuses `change_log` on nodes that can keep no log, before the first node runs: a log that was never written would be missed
+    only when it is needed. -#}
 {%- macro _check_change_logs() -%}
     {%- set faults = [] -%}
     {%- for node in graph.nodes.values() if node.unique_id in selected_resources and node.resource_type in ['model', 'seed'] -%}

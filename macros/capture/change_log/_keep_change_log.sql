@@ -43,8 +43,8 @@
 
 
 {%- macro _note_restart(log, restarts) -%}
-    {#- A log whose table a run begins to build anew is worth nothing from the moment that the table is: should the run be
-        killed before it has a new log, the next one knows. -#}
+    {#- From the moment that a table is built anew its old log is invalid: should this run be killed before it has written a
+        new one, the property tells the next. -#}
     {%- set property = dbt_cdc._property_list({'dbt_cdc.restarts': restarts | string | lower}) -%}
     {%- do run_query('alter table ' ~ log ~ ' set tblproperties (' ~ property ~ ')') -%}
 {%- endmacro -%}

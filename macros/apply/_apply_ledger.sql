@@ -65,7 +65,7 @@ select
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }})
         or exists({{ pending }}, batch -> endswith(batch, '-withdrawn')) as everything,
-    coalesce({{ purged_at }} <= current_timestamp() - least(interval {{ dbt_cdc._apply_span(retention) }}, interval 1 day), true) as purge_due,
+    coalesce({{ purged_at }} <= greatest(current_timestamp() - interval {{ dbt_cdc._apply_span(retention) }}, current_timestamp() - interval 1 day), true) as purge_due,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated
 from {{ ledger }}
 where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')

@@ -91,7 +91,7 @@
 {%- macro _place_of_moment(table, text, name, faults) -%}
     {%- set commits = table.timeline.commits -%}
     {%- set micros = run_query(
-        'select unix_micros(try_cast(' ~ dbt_cdc._literal(text) ~ ' as timestamp)) as micros').rows[0]['micros'] -%}
+        'select unix_micros(try_cast(' ~ dbt_cdc._literal(text) ~ ' as timestamp_ltz)) as micros').rows[0]['micros'] -%}
     {%- if micros is none -%}
         {%- do faults.append("`" ~ name ~ "` must be a version, a timestamp or 'earliest', got '" ~ text ~ "'") -%}
         {%- do return(-2) -%}

@@ -4,9 +4,9 @@
 
 {%- macro _metadata_columns() -%}
     {%- do return({
-        'source': 'string', 'destination': 'string', 'cdc_datetime_updated': 'timestamp',
+        'source': 'string', 'destination': 'string', 'cdc_datetime_updated': 'timestamp_ltz',
         'tracked_by': 'string', 'column_name': 'string', 'column_type': 'string', 'watermark': 'string',
-        'sequence': 'bigint', 'recorded_at': 'timestamp', 'invocation_id': 'string',
+        'sequence': 'bigint', 'recorded_at': 'timestamp_ltz', 'invocation_id': 'string',
     }) -%}
 {%- endmacro -%}
 
@@ -95,7 +95,7 @@
 select to_json(min_by(
     named_struct('source', source, 'destination', destination, 'by', tracked_by, 'column', column_name,
         'type', column_type, 'watermark', watermark, 'sequence', sequence,
-        'time', cast(unix_micros(cdc_datetime_updated) as string)),
+        'time', cast(unix_micros(cast(cdc_datetime_updated as timestamp_ltz)) as string)),
     named_struct('newest', -sequence, 'reset', tracked_by != 'reset', 'time', cdc_datetime_updated,
         'number', try_cast({{ number }} as double), 'whole', try_cast({{ number }} as decimal(38, 0)), 'text', watermark)
 ))
@@ -140,7 +140,7 @@ values
     {#- cdc_datetime_updated: the watermark as a time, where it is one. -#}
     {%- if edge.get('time') -%}{%- do return('timestamp_micros(' ~ edge.time ~ ')') -%}{%- endif -%}
     {%- if edge.get('watermark') is none or edge.get('type') not in ['timestamp', 'timestamp_ntz', 'date'] -%}
-        {%- do return('cast(null as timestamp)') -%}
+        {%- do return('cast(null as timestamp_ltz)') -%}
     {%- endif -%}
-    {%- do return('cast(' ~ dbt_cdc._watermark_value(edge.watermark, edge.type) ~ ' as timestamp)') -%}
+    {%- do return('cast(' ~ dbt_cdc._watermark_value(edge.watermark, edge.type) ~ ' as timestamp_ltz)') -%}
 {%- endmacro -%}

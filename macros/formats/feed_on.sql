@@ -16,10 +16,14 @@
 {%- endmacro -%}
 
 
-{#- Columns that a table's change feed can't hold. -#}
+{#- What keeps a table's change feed from being read: columns that it can't hold, settings of the session. -#}
 
 {%- macro delta__feed_faults(columns) -%}
     {%- set faults = [] -%}
+    {%- if run_query('set spark.sql.caseSensitive')[0][1] | lower == 'true' -%}
+        {%- do faults.append("spark.sql.caseSensitive must be false where Delta's change feed is read, got true: ranges of versions"
+                             ~ " are told apart by small and capital letters in the table's name; take the setting out") -%}
+    {%- endif -%}
     {%- for column in columns if '`' in column.name -%}
         {%- do faults.append("the column " ~ column.name ~ " has a backtick in its name, by which Delta's change feed fails: rename it") -%}
     {%- endfor -%}

@@ -25,7 +25,7 @@
                    else "reflect('java.time.ZoneId', 'systemDefault')" -%}
     {%- set text = "regexp_replace(rpad(timestamp, 17, '0'), '(....)(..)(..)(..)(..)(..)(...)', '$1-$2-$3 $4:$5:$6.$7')" -%}
     {%- do return(
-        "select timestamp as version, unix_micros(cast(concat(" ~ text ~ ", ' ', " ~ zone ~ ") as timestamp)) as micros, "
+        "select timestamp as version, unix_micros(cast(concat(" ~ text ~ ", ' ', " ~ zone ~ ") as timestamp_ltz)) as micros, "
         ~ "action as operation from hudi_query_timeline(" ~ dbt_cdc._literal(relation) ~ ", '" ~ archived_too ~ "') "
         ~ "where state = 'COMPLETED' and action in ('commit', 'deltacommit', 'replacecommit')") -%}
 {%- endmacro -%}

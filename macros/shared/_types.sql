@@ -68,8 +68,10 @@
 
 
 {%- macro _type_text(type) -%}
-    {#- A type's text as SQL takes it: with the names in structs quoted. -#}
-    {%- do return(modules.re.sub('(?<=[<,])([^<>,:]+):', '`\\1`:', type.replace('`', '``'))) -%}
+    {#- A type's text, as Spark gives it, as SQL takes it: with the names in structs quoted, and a `timestamp` that stays an
+        instant where `spark.sql.timestampType` is TIMESTAMP_NTZ. -#}
+    {%- set quoted = modules.re.sub('(?<=[<,])([^<>,:]+):', '`\\1`:', type.replace('`', '``')) -%}
+    {%- do return(modules.re.sub('(^|[<,:])timestamp(?=[>,]|$)', '\\1timestamp_ltz', quoted)) -%}
 {%- endmacro -%}
 
 

@@ -36,8 +36,8 @@
         'update_process_id': 'cast(null as string)',
         'effective_start_timestamp': dbt_cdc._effective(start, effective_type),
         'effective_end_timestamp': dbt_cdc._high_date(effective_type),
-        'insert_timestamp': 'cast(' ~ now ~ ' as timestamp)',
-        'update_timestamp': 'cast(null as timestamp)',
+        'insert_timestamp': 'cast(' ~ now ~ ' as timestamp_ltz)',
+        'update_timestamp': 'cast(null as timestamp_ltz)',
     }) -%}
 {%- endmacro -%}
 
@@ -58,16 +58,16 @@
         the session's zone. Text that is no point in time is an error. -#}
     {%- set text = 'cast(' ~ expression ~ ' as string)' -%}
     {%- do return(
-        "case typeof(" ~ expression ~ ") when 'timestamp' then cast(" ~ expression ~ " as timestamp) when 'string' then coalesce("
-        ~ dbt_cdc._instant_of_text(text) ~ ", cast(" ~ text ~ " as timestamp)) else cast(concat(cast(cast(" ~ expression
-        ~ " as timestamp_ntz) as string), 'Z') as timestamp) end") -%}
+        "case typeof(" ~ expression ~ ") when 'timestamp' then cast(" ~ expression ~ " as timestamp_ltz) when 'string' then coalesce("
+        ~ dbt_cdc._instant_of_text(text) ~ ", cast(" ~ text ~ " as timestamp_ltz)) else cast(concat(cast(cast(" ~ expression
+        ~ " as timestamp_ntz) as string), 'Z') as timestamp_ltz) end") -%}
 {%- endmacro -%}
 
 
 {%- macro _instant_of_text(expression) -%}
     {#- Text without a zone is read as UTC, too; NULL if it is no point in time. -#}
-    {%- do return("coalesce(try_cast(concat(" ~ expression ~ ", 'Z') as timestamp), try_cast(concat(" ~ expression
-                  ~ ", ' 00:00:00Z') as timestamp), try_cast(" ~ expression ~ " as timestamp))") -%}
+    {%- do return("coalesce(try_cast(concat(" ~ expression ~ ", 'Z') as timestamp_ltz), try_cast(concat(" ~ expression
+                  ~ ", ' 00:00:00Z') as timestamp_ltz), try_cast(" ~ expression ~ " as timestamp_ltz))") -%}
 {%- endmacro -%}
 
 
@@ -75,7 +75,7 @@
     {#- The end of open records. A timestamp (an instant) is read as UTC, so that every session writes the same one. -#}
     {%- set high_date = dbt_cdc._high_date_text() -%}
     {%- set high_date = high_date if ':' in high_date else high_date ~ ' 00:00:00' -%}
-    {%- do return("timestamp '" ~ high_date ~ "Z'" if effective_type == 'timestamp' else "timestamp_ntz '" ~ high_date ~ "'") -%}
+    {%- do return("timestamp_ltz '" ~ high_date ~ "Z'" if effective_type == 'timestamp' else "timestamp_ntz '" ~ high_date ~ "'") -%}
 {%- endmacro -%}
 
 

@@ -11,7 +11,7 @@
     {%- set types = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
     {%- set missing = [] -%}
     {%- for name, own_name in names.items() if own_name | lower not in existing -%}
-        {%- do missing.append(dbt_cdc._quote(own_name) ~ ' ' ~ types[name]) -%}
+        {%- do missing.append(dbt_cdc._quote(own_name) ~ ' ' ~ dbt_cdc._type_text(types[name])) -%}
     {%- endfor -%}
     {%- if missing -%}
         {%- do dbt_cdc._raise_faults(

@@ -24,7 +24,7 @@
         {{ dbt_cdc._quote(names.update_process_id) }} = {{ dbt_cdc._literal(invocation_id) }},
         {{ dbt_cdc._quote(names.effective_end_timestamp) }} =
             {{ dbt_cdc._effective('dbt_cdc_start', options.effective_timestamp_type) }},
-        {{ dbt_cdc._quote(names.update_timestamp) }} = cast(dbt_cdc_now as timestamp)
+        {{ dbt_cdc._quote(names.update_timestamp) }} = cast(dbt_cdc_now as timestamp_ltz)
         {%- endif %}
     when not matched then insert
         ({{ dbt_cdc._quoted_list(values.keys()) | join(', ') }})

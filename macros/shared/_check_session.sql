@@ -1,0 +1,22 @@
+{%- macro _check_session() -%}
+    {#- A setting under which Spark keeps the backslashes by which quotes are escaped, ours and dbt's own: a key with a quote
+        in it would be another key. Asked where a node of the run uses the package. -#}
+    {%- if dbt_cdc._names_of_users() and run_query("select length('\\\\')")[0][0] != 1 -%}
+        {%- do exceptions.raise_compiler_error(
+            "dbt_cdc: " ~ (dbt_cdc._names_of_users() | join(', ')) ~ " can't run, nothing was written:\n"
+            ~ "  - spark.sql.parser.escapedStringLiterals must be false, got true: values with quotes or backslashes would be"
+            ~ " written as others; take the setting out of the profile") -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _names_of_users() -%}
+    {#- The nodes of this run that are built by this package, or call its macros. -#}
+    {%- set names, ours = [], ['hash_diff', 'apply_changes'] + (['snapshot'] if dbt_cdc._snapshots_are_dispatched() else []) -%}
+    {%- for node in graph.nodes.values() if node.unique_id in selected_resources
+        and (node.config.get('materialized') in ours
+             or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ')) -%}
+        {%- do names.append(node.unique_id) -%}
+    {%- endfor -%}
+    {%- do return(names | sort) -%}
+{%- endmacro -%}

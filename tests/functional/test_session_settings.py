@@ -1,0 +1,117 @@
+"""Settings of a project's Spark session under which other packages' SQL means something else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.support.project import Project
+
+READER = """
+    {{ config(materialized='incremental', incremental_strategy='merge', unique_key='name') }}
+    select * from {{ dbt_cdc.ref_changes(source('raw', 'people'), column='stamp') }}
+"""
+SOURCES = "sources: [{{name: raw, schema: {schema}, tables: [{{name: people}}]}}]"
+APPLIED = """
+    {{ config(materialized='apply_changes', unique_key='name',
+              meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'data_before_after'}}) }}
+    select name, seq from {{ source('raw', 'people') }}
+"""
+SNAPSHOT = """
+    {% snapshot kept %}
+    {{ config(unique_key='name', strategy='timestamp', updated_at='stamp',
+              meta={'dbt_cdc': {'operational_metadata': true}}) }}
+    select * from {{ source('raw', 'people') }}
+    {% endsnapshot %}
+"""
+
+
+@contextmanager
+def setting(project: Project, name: str, value: str) -> Iterator[None]:
+    before = project.spark.conf.get(name)
+    project.spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        project.spark.conf.set(name, before or "")
+
+
+def supply(project: Project, *rows: str) -> None:
+    project.sql("create or replace temporary view given as select * from values " + ", ".join(rows) + " as t(name, seq)")
+    project.sql(
+        f"create or replace table {{schema}}.people using {project.file_format} as"
+        " select name, seq, timestamp_seconds(1704067200 + seq) as stamp from given"
+    )
+
+
+@pytest.mark.one_format("delta")
+def test_string_literals_without_escapes_are_refused_where_the_package_is_used(project: Project) -> None:
+    supply(project, '("O\'Brien", 1)')
+    project.write(
+        {
+            "models/sources.yml": SOURCES.format(schema=project.schema),
+            "models/applied.sql": APPLIED,
+            "models/reader.sql": READER,
+            "models/plain.sql": "select 1 as id",
+        }
+    )
+    with setting(project, "spark.sql.parser.escapedStringLiterals", "true"):
+        project.dbt("run", "--select", "plain")
+        error = project.error("run")
+    assert "model.consumer.applied, model.consumer.reader can't run, nothing was written" in error
+    assert "spark.sql.parser.escapedStringLiterals must be false, got true" in error
+    assert project.tables() == {"people", "plain"}
+    project.dbt("run")
+    assert project.rows("select * from {schema}.applied") == [("O'Brien", 1)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_timestamps_stay_instants_where_the_word_means_another_type(project: Project) -> None:
+    supply(project, "('a', 1)")
+    project.write(
+        {
+            "models/sources.yml": SOURCES.format(schema=project.schema),
+            "models/applied.sql": APPLIED,
+            "models/reader.sql": READER,
+            "models/changed.sql": "{{ config(materialized='table') }} select op, after.seq as seq"
+            " from {{ dbt_cdc.table_changes(ref('applied'), begin='earliest') }}",
+            "snapshots/kept.sql": SNAPSHOT,
+        }
+    )
+    with setting(project, "spark.sql.timestampType", "TIMESTAMP_NTZ"):
+        project.dbt("build")
+        supply(project, "('a', 2)", "('b', 3)")
+        project.dbt("build")
+        project.dbt("run-operation", "cdc_summary")
+    assert project.rows("select * from {schema}.applied order by 1") == [("a", 2), ("b", 3)]
+    assert project.rows("select name, seq from {schema}.reader order by 1") == [("a", 2), ("b", 3)]
+    assert project.rows("select op, seq from {schema}.changed order by 2") == [("i", 1), ("u", 2), ("i", 3)]
+    kept = "select name, seq, dbt_valid_to is null, update_process_id is null, cast(effective_start_timestamp as string)"
+    assert project.rows(kept + " from {schema}.kept order by 1, 2") == [
+        ("a", 1, False, False, "2024-01-01 00:00:01"),
+        ("a", 2, True, True, "2024-01-01 00:00:02"),
+        ("b", 3, True, True, "2024-01-01 00:00:03"),
+    ]
+    types = dict(project.columns("cdc_metadata")) | dict(project.columns("kept"))
+    instants = ("cdc_datetime_updated", "recorded_at", "insert_timestamp", "update_timestamp")
+    assert {types[name] for name in instants} == {"timestamp"}
+
+
+@pytest.mark.one_format("delta")
+def test_delta_s_feed_is_refused_where_letters_case_counts_before_anything_is_written(project: Project) -> None:
+    supply(project, "('a', 1)")
+    project.write(
+        {"models/sources.yml": SOURCES.format(schema=project.schema), "models/applied.sql": APPLIED}
+    )
+    project.dbt("run")
+    supply(project, "('a', 2)")
+    with setting(project, "spark.sql.caseSensitive", "true"):
+        error = project.error("run")
+    assert "spark.sql.caseSensitive must be false where Delta's change feed is read, got true" in error
+    assert "nothing was written" in error
+    assert project.rows("select * from {schema}.applied") == [("a", 1)]
+    project.dbt("run")
+    log = "select op, before.seq, after.seq from {schema}.applied__changes order by ts"
+    assert project.rows(log) == [("i", None, 1), ("u", 1, 2)]

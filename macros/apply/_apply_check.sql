@@ -135,6 +135,9 @@ where _dbt_cdc_contradictory
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
     {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
-    {%- do return(row[0] ~ " key(s) have different events with the same sequence, for example " ~ row[1]
-                  ~ ": make " ~ told_apart ~ " tell them apart, or set 'on_conflict: resolve'") -%}
+    {%- set new = plan.new | map(attribute='name') | join(', ') -%}
+    {%- set remedy = "make " ~ told_apart ~ " tell them apart, or set 'on_conflict: resolve'" if not new
+                     else "where they differ in what is new, " ~ new ~ ", alone, give only events that were not given before it,"
+                          ~ " or run with --full-refresh; else make " ~ told_apart ~ " tell them apart" -%}
+    {%- do return(row[0] ~ " key(s) have different events with the same sequence, for example " ~ row[1] ~ ": " ~ remedy) -%}
 {%- endmacro -%}

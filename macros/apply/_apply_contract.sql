@@ -11,6 +11,7 @@
         {%- endif -%}
     {%- endfor -%}
     {%- for name, type in given.items() -%}
+        {%- set name = dbt_cdc._spelled(name, dbt_cdc._apply_target_columns(plan)) -%}
         {%- do faults.append("the table would have the column " ~ name ~ " (" ~ type ~ "), the contract does not") -%}
     {%- endfor -%}
     {%- do return(faults) -%}

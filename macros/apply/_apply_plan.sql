@@ -26,7 +26,7 @@
       written                             _apply_write: `changes` was made -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set batch = dbt_cdc._columns_of(relations.stage) -%}
-    {%- set known = dbt_cdc._apply_known(relations, state) -%}
+    {%- set known = dbt_cdc._apply_known(relations, state, options) -%}
     {%- set names = batch | map(attribute='name') | list -%}
     {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, batch) -%}
     {%- set plan = dict(
@@ -96,14 +96,20 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_known(relations, state) -%}
-    {#- The columns of the table as it is, or, where it has to be built from the ledger, as it was created. -#}
+{%- macro _apply_known(relations, state, options) -%}
+    {#- The columns of the table as it is, but for those that others have added to it, or, where it has to be built from the
+        ledger, as it was created. -#}
     {%- if not state.kept -%}{%- do return([]) -%}{%- endif -%}
-    {%- if not state.rebuild -%}{%- do return(dbt_cdc._columns_of(relations.target)) -%}{%- endif -%}
     {%- set recorded, known = {}, [] -%}
     {%- for column in dbt_cdc._columns_of(relations.ledger) if not column.name.startswith('_dbt_cdc_') -%}
         {%- do recorded.update({column.name: column}) -%}
     {%- endfor -%}
+    {%- if not state.rebuild -%}
+        {%- set own = recorded.keys() | list + dbt_cdc._apply_interval_columns({'intervals': dbt_cdc._apply_intervals(options)}) -%}
+        {%- set own = own | map('lower') | list -%}
+        {%- for column in dbt_cdc._columns_of(relations.target) if column.name | lower in own -%}{%- do known.append(column) -%}{%- endfor -%}
+        {%- do return(known) -%}
+    {%- endif -%}
     {%- for name in fromjson(state.kept['dbt_cdc.columns']) + recorded.keys() | list -%}
         {%- if name in recorded -%}{%- do known.append(recorded.pop(name)) -%}{%- endif -%}
     {%- endfor -%}

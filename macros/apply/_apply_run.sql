@@ -30,12 +30,17 @@
                                       ~ " under that name: give the model, or that " ~ (ledger.type or 'table') ~ ", another name"]) -%}
     {%- endif -%}
     {%- if replace -%}{%- do return(state) -%}{%- endif -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(ledger, config.get('file_format'))) -%}
     {%- if target is not none and ledger is none -%}
         {%- do dbt_cdc._raise_faults([target ~ " exists but " ~ relations.ledger ~ ", where apply_changes keeps the events that made it,"
                                       ~ " does not: run with --full-refresh to build both anew, or give the model another name"]) -%}
     {%- endif -%}
     {%- if ledger is not none -%}
         {%- set shown = dbt_cdc._own_properties(target) if target is not none else {} -%}
+        {%- if target is not none and not target.is_view and 'dbt_cdc.generation' not in shown -%}
+            {%- do dbt_cdc._raise_faults([target ~ " is a table that apply_changes did not make, its rows would be lost: drop it to have"
+                ~ " it built from the events in " ~ ledger ~ ", or give the model another name"]) -%}
+        {%- endif -%}
         {%- do state.update(kept=kept, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
     {%- endif -%}
     {%- do return(state) -%}

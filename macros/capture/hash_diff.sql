@@ -3,6 +3,8 @@
     {%- set foreign = existing is not none and not dbt_cdc._hash_diff_made(existing) -%}
     {%- set settings = dbt_cdc._hash_diff_settings(existing, foreign) -%}
     {%- set full_refresh = should_full_refresh() -%}
+    {%- set base = dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) if not full_refresh else none -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(base, settings.format)) -%}
     {%- do dbt_cdc._open_change_log(this, restart=full_refresh) -%}
 
     {{ run_hooks(pre_hooks) }}

@@ -49,7 +49,7 @@
 
 
 {%- macro _whatever_comes_of(statement) -%}
-    {#- No macro can catch an error, but since version 4 Spark's own scripts can. -#}
+    {#- No macro can catch an error, but since version 4 Spark's own scripts can. Where one did, a query gives no rows. -#}
     {%- if run_query('select version()')[0][0].split('.')[0] | int < 4 -%}{%- do return(statement) -%}{%- endif -%}
     {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}
 {%- endmacro -%}

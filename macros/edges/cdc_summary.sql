@@ -12,9 +12,13 @@
 {%- macro _edge_state(edge) -%}
     {#- [mode, watermark, rows waiting, lag] -#}
     {%- set relation = dbt_cdc._relation_called(edge.source) -%}
-    {%- set columns = dbt_cdc._columns_if_there(relation) -%}
     {%- set mode = {'column': 'by ' ~ edge.get('column'), 'version': 'by version', 'all': 'all rows', 'reset': 'start again'}[edge.by] -%}
-    {%- if not columns -%}{%- do return([mode, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
+    {%- if not adapter.get_columns_in_relation(relation) -%}{%- do return([mode, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
+    {#- a view whose table is gone -#}
+    {%- if not run_query(dbt_cdc._whatever_comes_of('select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe')) -%}
+        {%- do return([mode, '-', "the upstream can't be read", '-']) -%}
+    {%- endif -%}
+    {%- set columns = dbt_cdc._columns_of(relation) -%}
     {%- if edge.by == 'version' -%}{%- do return(dbt_cdc._version_state(edge, relation, columns)) -%}{%- endif -%}
     {%- set stamp = dbt_cdc._column_named(columns, edge.get('column') or '') -%}
     {%- if stamp is none or edge.by in ['all', 'reset'] or stamp.dtype != edge.type -%}

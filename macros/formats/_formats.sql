@@ -64,6 +64,15 @@
 {%- endmacro -%}
 
 
+{%- macro _other_format_faults(table, format) -%}
+    {#- `table`: one of this node's as it exists, or none; `format`: the one that the node is configured to write. -#}
+    {%- set own = dbt_cdc._format_of(table) if table is not none else none -%}
+    {%- if own in [none, format] -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([table ~ " is a table of format '" ~ own ~ "', the config 'file_format' is '" ~ format ~ "': set it back, or have the"
+                   ~ " table made anew by --full-refresh"]) -%}
+{%- endmacro -%}
+
+
 {%- macro _for_format(statement, format) -%}
     {#- The macro that writes `statement` for a format: `delta__timeline` for ('timeline', 'delta').
         A format's own spelling lives in macros/formats/<statement>.sql, one macro for each format. -#}

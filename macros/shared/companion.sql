@@ -5,6 +5,11 @@
         {%- do exceptions.raise_compiler_error(
             "dbt_cdc.companion: " ~ dbt_cdc._unknown_name('companion', kind, kinds)) -%}
     {%- endif -%}
+    {%- set node = dbt_cdc._node_of(relation) if execute and kind != 'changes' else none -%}
+    {%- if node and node.config.materialized != 'hash_diff' -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": only hash_diff models have a table of kind '"
+            ~ kind ~ "', " ~ node.name ~ " is of kind '" ~ node.config.materialized ~ "'") -%}
+    {%- endif -%}
     {%- do return(dbt_cdc._companion(relation, kind)) -%}
 {%- endmacro -%}
 

@@ -242,7 +242,9 @@ class OtherRun:
             self.record("stale")
             self.show("stale")
             self.project.sql("delete from {schema}.stale")
-            self.project.sql(f"insert into {{schema}}.stale values {', '.join(map(str, EXPECTED)).replace('None', 'null')}")
+            self.project.sql(
+                f"insert into {{schema}}.stale values {', '.join(map(str, EXPECTED)).replace('None', 'null')}"
+            )
         if self.meets("early", r"create or replace table \S+\.early ", statement):
             self.record("early")  # and showed it, in a table that ours has just replaced
             self.show("early")

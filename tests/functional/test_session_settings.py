@@ -39,7 +39,9 @@ def setting(project: Project, name: str, value: str) -> Iterator[None]:
 
 
 def supply(project: Project, *rows: str) -> None:
-    project.sql("create or replace temporary view given as select * from values " + ", ".join(rows) + " as t(name, seq)")
+    project.sql(
+        "create or replace temporary view given as select * from values " + ", ".join(rows) + " as t(name, seq)"
+    )
     project.sql(
         f"create or replace table {{schema}}.people using {project.file_format} as"
         " select name, seq, timestamp_seconds(1704067200 + seq) as stamp from given"
@@ -88,7 +90,9 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
     assert project.rows("select * from {schema}.applied order by 1") == [("a", 2), ("b", 3)]
     assert project.rows("select name, seq from {schema}.reader order by 1") == [("a", 2), ("b", 3)]
     assert project.rows("select op, seq from {schema}.changed order by 2") == [("i", 1), ("u", 2), ("i", 3)]
-    kept = "select name, seq, dbt_valid_to is null, update_process_id is null, cast(effective_start_timestamp as string)"
+    kept = (
+        "select name, seq, dbt_valid_to is null, update_process_id is null, cast(effective_start_timestamp as string)"
+    )
     assert project.rows(kept + " from {schema}.kept order by 1, 2") == [
         ("a", 1, False, False, "2024-01-01 00:00:01"),
         ("a", 2, True, True, "2024-01-01 00:00:02"),
@@ -102,9 +106,7 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
 @pytest.mark.one_format("delta")
 def test_delta_s_feed_is_refused_where_letters_case_counts_before_anything_is_written(project: Project) -> None:
     supply(project, "('a', 1)")
-    project.write(
-        {"models/sources.yml": SOURCES.format(schema=project.schema), "models/applied.sql": APPLIED}
-    )
+    project.write({"models/sources.yml": SOURCES.format(schema=project.schema), "models/applied.sql": APPLIED})
     project.dbt("run")
     supply(project, "('a', 2)")
     with setting(project, "spark.sql.caseSensitive", "true"):

@@ -7,12 +7,10 @@
         the table. `restart`: the table will be built anew (full refresh). Does nothing for a node without `change_log`. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
-    {%- if not dbt_cdc._key_of_node(model) -%}
-        {%- do dbt_cdc._raise_faults(["change_log needs the key, got no unique_key; give the model its `unique_key`"]) -%}
-    {%- endif -%}
-    {%- set format = config.get('file_format', 'delta') -%}
+    {%- set faults, format = [], config.get('file_format', 'delta') -%}
+    {%- if not dbt_cdc._key_of_node(model) -%}{%- do faults.append("change_log needs the key, got no unique_key; give the model its `unique_key`") -%}{%- endif -%}
     {%- do dbt_cdc._for_format('change_log', format) -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('feed_faults', format)([])) -%}
+    {%- do dbt_cdc._raise_faults(faults + dbt_cdc._for_format('feed_faults', format)([])) -%}
     {%- set log = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if log is not none -%}
         {%- do dbt_cdc._raise_faults(dbt_cdc._found_log_faults(log, relation, mode, restart)) -%}

@@ -1,0 +1,123 @@
+"""What others do to the tables of a model between its runs: nothing of theirs is lost, and nothing stops without a word."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.project import Project
+
+META = {"sequence_by": "seq", "except_column_list": ["seq"]}
+CONFIG = f"config(materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {META}}})"
+APPLIED = "{{ " + CONFIG + " }} select * from values %s as t(id, name, seq)"
+PYTHON = """
+    def model(dbt, spark):
+        dbt.config(materialized="hash_diff", unique_key="id", meta={"dbt_cdc": {"effective_date": "2024-01-0%s"}})
+        return spark.sql("select 1 as id, 'a' as name")
+"""
+
+
+@pytest.mark.one_format("delta")
+def test_a_table_that_another_materialization_has_made_meanwhile_is_not_replaced(project: Project) -> None:
+    project.write({"models/own.sql": APPLIED % "(1, 'a', 1), (2, 'b', 1)"})
+    project.dbt("run")
+    project.write({"models/own.sql": "{{ config(materialized='table') }} select 7 as id, 'precious' as name"})
+    project.dbt("run")
+    project.write({"models/own.sql": APPLIED % "(2, 'c', 2)"})
+    error = project.error("run")
+    assert "model.consumer.own can't run, nothing was written" in error
+    assert "own is a table that apply_changes did not make, its rows would be lost: drop it to have it built" in error
+    assert project.rows("select * from {schema}.own") == [(7, "precious")]
+    project.sql("drop table {schema}.own")
+    project.dbt("run")
+    assert project.rows("select * from {schema}.own order by id") == [(1, "a"), (2, "c")]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_column_that_others_have_added_stays_theirs_until_the_feed_has_it(project: Project) -> None:
+    project.write({"models/own.sql": APPLIED % "(1, 'a', 1), (2, 'b', 1)"})
+    project.dbt("run")
+    project.sql("alter table {schema}.own add columns (note string)")
+    project.sql("update {schema}.own set note = 'by hand'")
+    project.write({"models/own.sql": APPLIED % "(2, 'c', 2), (3, 'd', 2)"})
+    project.dbt("run")
+    rows = "select * from {schema}.own order by id"
+    assert project.rows(rows) == [(1, "a", "by hand"), (2, "c", "by hand"), (3, "d", None)]
+    noted = CONFIG.replace("apply_changes'", "apply_changes', on_schema_change='append_new_columns'")
+    project.write({"models/own.sql": "{{ " + noted + " }} select 3 as id, 'd' as name, 'fed' as note, 3 as seq"})
+    project.dbt("run")
+    assert project.rows(rows) == [(1, "a", "by hand"), (2, "c", "by hand"), (3, "d", "fed")]
+    events = (
+        "select id, name, note from {schema}.own__events where _dbt_cdc_kind = 'upsert' order by 1, 2, 3 nulls first"
+    )
+    recorded = [(1, "a", None), (2, "b", None), (2, "c", None), (3, "d", None), (3, "d", "fed")]
+    assert project.rows(events) == recorded
+
+
+@pytest.mark.one_format("delta")
+def test_the_whole_feed_again_with_a_new_column_is_told_what_it_is(project: Project) -> None:
+    project.write({"models/own.sql": APPLIED % "(1, 'a', 1)"})
+    project.dbt("run")
+    grown = CONFIG.replace("apply_changes'", "apply_changes', on_schema_change='append_new_columns'")
+    project.write({"models/own.sql": "{{ " + grown + " }} select 1 as id, 'a' as name, 'x' as city, 1 as seq"})
+    error = project.error("run")
+    assert "where they differ in what is new, city, alone, give only events that were not given before it" in error
+    assert "on_conflict: resolve" not in error
+    assert project.rows("select * from {schema}.own") == [(1, "a")]
+
+
+@pytest.mark.one_format("delta")
+def test_tables_of_another_format_than_the_configured_one_are_told_before_anything_is_written(project: Project) -> None:
+    project.write({"models/own.sql": APPLIED % "(1, 'a', 1)", "models/compared.py": PYTHON % 1})
+    project.dbt("run")
+    project.write(
+        {
+            "models/own.sql": (APPLIED % "(1, 'b', 2)").replace("unique_key", "file_format='iceberg', unique_key"),
+            "models/compared.py": (PYTHON % 2).replace("unique_key", "file_format='iceberg', unique_key"),
+        }
+    )
+    error = project.error("run")
+    for table in ("own__events", "compared__base"):
+        assert f"{table} is a table of format 'delta', the config 'file_format' is 'iceberg': set it back" in error
+    assert error.count("nothing was written") == 2
+    assert project.rows("select * from {schema}.own") == [(1, "a")]
+    assert project.rows("select id, cast(eff_start_date as string) from {schema}.compared") == [(1, "2024-01-01")]
+    assert project.rows("select max(eff_start_date) = date'2024-01-01' from {schema}.compared__base") == [(True,)]
+
+
+@pytest.mark.one_format("delta")
+def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project: Project) -> None:
+    project.write(
+        {
+            "models/own.sql": APPLIED % "(1, 'a', 1)",
+            "models/asking.sql": "select * from {{ dbt_cdc.companion(ref('own'), 'history') }}",
+        }
+    )
+    error = project.error("run")
+    assert "model.consumer.asking: only hash_diff models have a table of kind 'history', own is of kind" in error
+
+
+@pytest.mark.one_format("delta")
+def test_an_upstream_that_cannot_be_read_does_not_hide_the_other_edges(project: Project) -> None:
+    reader = (
+        "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}"
+        " select * from {{ dbt_cdc.ref_changes(source('raw', '%s')) }}"
+    )
+    project.write(
+        {
+            "models/sources.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: t}}, {{name: v}}]}}]",
+            "models/of_table.sql": reader % "t",
+            "models/of_view.sql": reader % "v",
+        }
+    )
+    columns = "1 as id, timestamp'2024-01-01' as cdc_datetime_updated"
+    for table in ("t", "below"):
+        project.sql(f"create table {{schema}}.{table} using {project.file_format} as select {columns}")
+    project.sql("create view {schema}.v as select * from {schema}.below")
+    project.dbt("run")
+    project.sql("drop table {schema}.below")
+    project.dbt("run-operation", "cdc_summary")
+    said = project.log().rpartition("rows waiting")[2]
+    assert f"{project.schema}.t " in said
+    assert "by cdc_datetime_updated  2024-01-01 00:00:00  0" in said
+    assert "by cdc_datetime_updated  -                    the upstream can't be read" in said
+    project.sql("drop view {schema}.v")

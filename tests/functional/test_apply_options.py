@@ -508,3 +508,17 @@ def test_a_bitemporal_table_says_from_when_to_when_each_version_was_known(projec
     assert len(rows()) == 10
     project.dbt("run", "--full-refresh", "--vars", "{run: 0}", "--select", "known")
     assert rows() == first
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_field_that_is_called_void_is_no_column_without_a_type(project: Project) -> None:
+    options = {"sequence_by": "seq", "except_column_list": ["seq"]}
+    project.write(
+        {
+            "models/flagged.sql": "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': "
+            + f"{options}}}) }}}} select 1 as id, named_struct('void', true) as flags, null as later, 1 as seq"
+        }
+    )
+    project.dbt("run")
+    assert project.rows("select id, flags.void, later from {schema}.flagged") == [(1, True, None)]
+    assert dict(project.columns("flagged")) == {"id": "int", "flags": "struct<void:boolean>", "later": "string"}

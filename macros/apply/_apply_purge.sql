@@ -10,14 +10,14 @@
                       ~ ' model first') -%}
     {%- endif -%}
     {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
-    {%- set old = dbt_cdc._apply_span(retention) -%}
+    {%- set span = dbt_cdc._apply_span(retention) -%}
     {%- set query -%}
 merge into {{ ledger }} as recorded
 using (
     {% if kept['dbt_cdc.stored_as_scd_type'] == '1' -%}
-    {{ dbt_cdc._apply_forgotten_scd1(ledger, key, old, dbt_cdc._apply_is_partial(kept)) }}
+    {{ dbt_cdc._apply_forgotten_scd1(ledger, key, span, dbt_cdc._apply_is_partial(kept)) }}
     {%- else -%}
-    {{ dbt_cdc._apply_forgotten_scd2(ledger, key, old) }}
+    {{ dbt_cdc._apply_forgotten_scd2(ledger, key, span) }}
     {%- endif %}
 ) as forgotten
 on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}

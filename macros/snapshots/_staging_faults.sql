@@ -1,4 +1,4 @@
-{%- macro _staging_faults(shape, staging, source_sql, options) -%}
+{%- macro _staging_faults(shape, source_sql, options) -%}
     {#- What only the comparison shows: keys that are not there or not unique, in the source and among the open records, and
         too many records to close. Leaves the counts for the log. -#}
     {%- set strategy, target_relation, keys = shape.strategy, shape.target, [] -%}
@@ -18,7 +18,7 @@
                 count_if(dbt_cdc_kind = 'delete') as deleted,
                 count(dbt_cdc_copies) as supplied,
                 max(dbt_cdc_copies) as copies
-            from {{ staging }}
+            from {{ dbt_cdc._staging_relation(target_relation) }}
             group by {{ keys | join(', ') }}
         ) as changed_keys
     {%- endset -%}
@@ -26,13 +26,13 @@
     {#- dbt's own store of results carries the counts to the merge and to the log line -#}
     {%- do store_raw_result(name='dbt_cdc_changes', message='', code='', agate_table=counted) -%}
     {%- set counts = counted.rows[0] -%}
-    {%- set faults = dbt_cdc._source_key_faults(dbt_cdc._keys(strategy), source_sql, counts[5] | int, counts[6] | int) -%}
-    {%- if counts[4] | int > 0 -%}
-        {%- do faults.append(counts[4] ~ " key(s) have several open records in " ~ target_relation
+    {%- set faults = dbt_cdc._source_key_faults(dbt_cdc._keys(strategy), source_sql, counts['without_key'] | int, counts['repeated'] | int) -%}
+    {%- if counts['several_open'] | int > 0 -%}
+        {%- do faults.append(counts['several_open'] ~ " key(s) have several open records in " ~ target_relation
             ~ ": close all but one of each by hand, then run again") -%}
     {%- endif -%}
-    {%- if counts[3] | int > 0 -%}
-        {%- do faults.append(counts[3] ~ " open record(s) in " ~ target_relation ~ " have NULL in unique_key "
+    {%- if counts['open_without_key'] | int > 0 -%}
+        {%- do faults.append(counts['open_without_key'] ~ " open record(s) in " ~ target_relation ~ " have NULL in unique_key "
             ~ (dbt_cdc._keys(strategy) | join(', ')) ~ ", so that no row of the source can be theirs: close or delete them"
             ~ " by hand, then run again") -%}
     {%- endif -%}

@@ -16,7 +16,7 @@
     {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, target_relation) -%}
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
-    {%- set faults = dbt_cdc._staging_faults(shape, staging, source_sql, options) + dbt_cdc._drift_faults(shape) -%}
+    {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options) + dbt_cdc._drift_faults(shape) -%}
     {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._allow_new_columns(shape) -%}

@@ -13,7 +13,6 @@ READER = """
     {{ config(materialized='incremental', incremental_strategy='merge', unique_key='name') }}
     select * from {{ dbt_cdc.ref_changes(source('raw', 'people'), column='stamp') }}
 """
-SOURCES = "sources: [{{name: raw, schema: {schema}, tables: [{{name: people}}]}}]"
 APPLIED = """
     {{ config(materialized='apply_changes', unique_key='name',
               meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'data_before_after'}}) }}
@@ -48,17 +47,17 @@ def supply(project: Project, *rows: str) -> None:
     )
 
 
+def write(project: Project, **models: str) -> None:
+    """The source and `applied`, and these models beside it."""
+    source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: people}}]}}]"
+    project.write({"models/sources.yml": source, "models/applied.sql": APPLIED})
+    project.write({f"models/{name}.sql": text for name, text in models.items()})
+
+
 @pytest.mark.one_format("delta")
 def test_string_literals_without_escapes_are_refused_where_the_package_is_used(project: Project) -> None:
     supply(project, '("O\'Brien", 1)')
-    project.write(
-        {
-            "models/sources.yml": SOURCES.format(schema=project.schema),
-            "models/applied.sql": APPLIED,
-            "models/reader.sql": READER,
-            "models/plain.sql": "select 1 as id",
-        }
-    )
+    write(project, reader=READER, plain="select 1 as id")
     with setting(project, "spark.sql.parser.escapedStringLiterals", "true"):
         project.dbt("run", "--select", "plain")
         error = project.error("run")
@@ -72,16 +71,10 @@ def test_string_literals_without_escapes_are_refused_where_the_package_is_used(p
 @pytest.mark.one_format("iceberg")
 def test_timestamps_stay_instants_where_the_word_means_another_type(project: Project) -> None:
     supply(project, "('a', 1)")
-    project.write(
-        {
-            "models/sources.yml": SOURCES.format(schema=project.schema),
-            "models/applied.sql": APPLIED,
-            "models/reader.sql": READER,
-            "models/changed.sql": "{{ config(materialized='table') }} select op, after.seq as seq"
-            " from {{ dbt_cdc.table_changes(ref('applied'), begin='earliest') }}",
-            "snapshots/kept.sql": SNAPSHOT,
-        }
-    )
+    asked = "{{ dbt_cdc.table_changes(ref('applied'), begin='earliest') }}"
+    changed = "{{ config(materialized='table') }} select op, after.seq as seq from " + asked
+    write(project, reader=READER, changed=changed)
+    project.write({"snapshots/kept.sql": SNAPSHOT})
     with setting(project, "spark.sql.timestampType", "TIMESTAMP_NTZ"):
         project.dbt("build")
         supply(project, "('a', 2)", "('b', 3)")
@@ -106,7 +99,7 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
 @pytest.mark.one_format("delta")
 def test_delta_s_feed_is_refused_where_letters_case_counts_before_anything_is_written(project: Project) -> None:
     supply(project, "('a', 1)")
-    project.write({"models/sources.yml": SOURCES.format(schema=project.schema), "models/applied.sql": APPLIED})
+    write(project)
     project.dbt("run")
     supply(project, "('a', 2)")
     with setting(project, "spark.sql.caseSensitive", "true"):

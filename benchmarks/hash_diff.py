@@ -186,11 +186,15 @@ def deltas(options: argparse.Namespace, folder: Path) -> None:
         print(costs[table].line(f"delta on {table}"), consumer.operations(), flush=True)
     full = consumer.run("bench", path=str(folder / "full"), form="parquet", day="2020-01-03")
     print(full.line("full on big"), consumer.operations(), flush=True)
+    start = consumer.run("one")
+    print(start.line("start of dbt and Spark"), flush=True)
     for name, one, other in (
         ("delta / full, on big", costs["big"], full),
         ("delta on big / on small", costs["big"], costs["small"]),
     ):
-        print(f"{name}: CPU {one.cpu / other.cpu:.2f}, wall {one.wall / other.wall:.2f}")
+        alone = (one.cpu - start.cpu) / (other.cpu - start.cpu)
+        ratio = f"CPU {one.cpu / other.cpu:.2f}, wall {one.wall / other.wall:.2f}"
+        print(f"{name}: {ratio}; CPU of the load alone {alone:.2f}")
 
 
 PARTS = {"full": full_loads, "delta": deltas}

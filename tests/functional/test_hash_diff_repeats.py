@@ -17,7 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from integration_tests import demo
-from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
+from tests.support.hash_diff import PROPERTIES, Expected, Killed, Model, Rows, kill
 from tests.support.killed_load import STAGES
 from tests.support.project import Project
 from tests.support.spark import ROOT
@@ -175,22 +175,6 @@ def test_the_comparison_joins_digests_only_and_a_small_delta_goes_to_the_table(
     finally:
         project.spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
     assert ("BroadcastHashJoin", "LeftSemi") in found and {how for _, how in found} == {"LeftSemi", "LeftOuter"}
-
-
-class Killed(BaseException):
-    """What a killed process does: nothing more."""
-
-
-def kill(monkeypatch: pytest.MonkeyPatch, place: type, name: str, *, after: bool) -> None:
-    """From now on a run ends before or right after the named step."""
-    step: Callable[..., Any] = getattr(place, name)
-
-    def killed(*arguments: Any, **options: Any) -> Any:
-        if after:
-            step(*arguments, **options)
-        raise Killed
-
-    monkeypatch.setattr(place, name, killed)
 
 
 def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(

@@ -10,19 +10,20 @@ runs. Every model then reads that feed, and an oracle in plain Python says what 
 
 from __future__ import annotations
 
-import os
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.property.scd_oracle import Event, Rules, bitemporal, scd1, scd2
+from tests.support.drawn import asked_for, draw
 from tests.support.project import Project
 
-SETS = int(os.environ.get("DBT_CDC_EVENT_SETS", "300"))
+VARIABLE = "DBT_CDC_EVENT_SETS"
+SETS = asked_for(VARIABLE, 300)
 WIDTH = 3
 RUNS = 3
 #: sequences of the truncates, run by run; most events come later
@@ -79,30 +80,19 @@ ELSEWHERE = {"scd1_truncate", "bitemporal_options"}
 
 def draw_sets(count: int, *, corrected: bool) -> list[list[Event]]:
     """Event sets without contradictions: of two contents of one key and moment the first drawn stays."""
-    drawn: list[list[Event]] = []
+    return [
+        list(consistent(number, event_set, corrected=corrected))
+        for number, event_set in enumerate(draw(event_sets, VARIABLE, count))
+    ]
 
-    @settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        derandomize="DBT_CDC_EVENT_SETS" not in os.environ,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(event_sets)
-    def collect(event_set: list[tuple[str, Event]]) -> None:
-        contents: dict[tuple[str, int, int], Event] = {}
-        number = len(drawn)
-        events = []
-        for part, event in event_set:
-            if event.kind == "upsert":
-                moment = (part, event.sequence, event.system if corrected else 0)
-                event = contents.setdefault(moment, event)
-            events.append(replace(event, key=(number, part)))
-        drawn.append(events)
 
-    collect()
-    return drawn
+def consistent(number: int, event_set: list[tuple[str, Event]], *, corrected: bool) -> Iterator[Event]:
+    contents: dict[tuple[str, int, int], Event] = {}
+    for part, event in event_set:
+        if event.kind == "upsert":
+            moment = (part, event.sequence, event.system if corrected else 0)
+            event = contents.setdefault(moment, event)
+        yield replace(event, key=(number, part))
 
 
 def feed_rows(sets: list[list[Event]]) -> list[tuple[Any, ...]]:

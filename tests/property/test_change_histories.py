@@ -9,19 +9,19 @@ Python says what each must answer.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.property.history_oracle import Change, State, cdc, compared, latest_state, net
 from tests.support.changes import COMPACT, LOG_HOOKS, MERGE_ON_READ, Changes
+from tests.support.drawn import asked_for, draw
 from tests.support.project import Project
 
-HISTORIES = int(os.environ.get("DBT_CDC_HISTORIES", "120"))
+VARIABLE = "DBT_CDC_HISTORIES"
+HISTORIES = asked_for(VARIABLE, 120)
 KEYS = (None, "", "a", "b")
 COLUMNS = "number int, part string, v string, s struct<x: int, y: array<string>>, m map<string, int>"
 LOGS = ("key_op", "data_before", "data_before_after")
@@ -61,22 +61,7 @@ LOGGED = (
 
 def draw_histories() -> list[list[State]]:
     """States of each history, commit by commit."""
-    drawn: list[list[State]] = []
-
-    @settings(
-        max_examples=HISTORIES,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        derandomize="DBT_CDC_HISTORIES" not in os.environ,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(histories)
-    def collect(history: list[dict[Any, Any]]) -> None:
-        drawn.append(list(states_of(len(drawn), history)))
-
-    collect()
-    return drawn
+    return [list(states_of(number, history)) for number, history in enumerate(draw(histories, VARIABLE, HISTORIES))]
 
 
 def states_of(number: int, history: list[dict[Any, Any]]) -> Iterator[State]:

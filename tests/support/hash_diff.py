@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+
+import pytest
 
 from dbt_cdc._hash_diff_layout import Settings
 from dbt_cdc._hash_diff_load import Load
@@ -110,3 +113,19 @@ class Model:
     def check(self, expected: Expected) -> None:
         assert self.current() == expected.current
         assert sorted(self.history(), key=str) == sorted(expected.history, key=str)
+
+
+class Killed(BaseException):
+    """What a killed process does: nothing more."""
+
+
+def kill(monkeypatch: pytest.MonkeyPatch, place: type, name: str, *, after: bool) -> None:
+    """From now on a run ends before or right after the named step."""
+    step: Callable[..., Any] = getattr(place, name)
+
+    def killed(*arguments: Any, **options: Any) -> Any:
+        if after:
+            step(*arguments, **options)
+        raise Killed
+
+    monkeypatch.setattr(place, name, killed)

@@ -7,6 +7,7 @@
         {%- do dbt_cdc._check_session() -%}
         {%- do dbt_cdc._require_snapshot_dispatch() -%}
         {%- do dbt_cdc._check_change_logs() -%}
+        {%- do dbt_cdc._warn_of_unread_options() -%}
         {%- do dbt_cdc._create_metadata() -%}
     {%- endif -%}
 {%- endmacro -%}

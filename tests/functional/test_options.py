@@ -67,6 +67,25 @@ def test_options_that_are_no_mapping_are_refused(project: Project) -> None:
     assert 'meta.dbt_cdc must be a mapping of options, got ["keys"]' in project.error("run")
 
 
+def test_options_that_nothing_reads_are_told(project: Project) -> None:
+    forgotten = "{'sequence_by': 'seq', 'stored_as_scd_type': 2}"
+    project.write(
+        {
+            "models/forgotten.sql": "{{ config(meta={'dbt_cdc': " + forgotten + "}) }} select 1 as id, 1 as seq",
+            "models/mixed.sql": "{{ config(meta={'dbt_cdc': {'sequence_by': 'seq', 'effectiv_date': 'x'}}) }} select 1 as id",
+            # an option that a folder may have for those of its models that read by ref_changes
+            "models/plain.sql": "{{ config(meta={'dbt_cdc': {'ref_changes_by': 'version'}}) }} select 1 as id",
+        }
+    )
+    project.dbt("run")
+    told = sorted(line.partition("dbt_cdc: nothing reads ")[2] for line in project.log().splitlines())
+    assert [line for line in told if line] == [
+        "effectiv_date, sequence_by in meta.dbt_cdc of model.consumer.mixed, which is materialized as 'view'; take them out",
+        "sequence_by, stored_as_scd_type in meta.dbt_cdc of model.consumer.forgotten, which is materialized as 'view'; "
+        "apply_changes would: set materialized, or take them out",
+    ]
+
+
 def test_names_and_values_can_not_change_a_statement(project: Project) -> None:
     name, value = "a`b'c\"d\\e", 'it\'s \\ "x" `y` %'
     project.write(

@@ -27,9 +27,15 @@ select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ')
 from versions
     {%- endset -%}
     {%- do plan.update(replace=true) -%}
-    {%- set sql = dbt_cdc._apply_create(plan, plan.target, query, properties={'dbt_cdc.generation': generation}) -%}
+    {#- a table without the constraints of its contract is not done: the next run would build it anew -#}
+    {%- set done, constrained = {'dbt_cdc.generation': generation}, config.get('contract').enforced -%}
+    {%- set sql = dbt_cdc._apply_create(plan, plan.target, query,
+                                        properties={'dbt_cdc.generation': 'without constraints'} if constrained else done) -%}
     {%- do dbt_cdc._apply_execute(sql) -%}
-    {%- do persist_constraints(plan.target, model) -%}
+    {%- if constrained -%}
+        {%- do persist_constraints(plan.target, model) -%}
+        {%- do run_query('alter table ' ~ plan.target ~ ' set tblproperties (' ~ dbt_cdc._property_list(done) ~ ')') -%}
+    {%- endif -%}
     {%- do return({'sql': sql, 'rows': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
 {%- endmacro -%}
 

@@ -7,6 +7,7 @@
         'unknown_column': "size(array_except(_dbt_cdc_columns, array(" ~ dbt_cdc._literal_list(plan.names) ~ "))) > 0",
     }) -%}
     {%- do plan.wrong.update(dbt_cdc._apply_null_moments(plan)) -%}
+    {%- do plan.wrong.update(dbt_cdc._apply_broken_checks(plan)) -%}
     {%- set measures = ['count(*)', "count_if(_dbt_cdc_kind = 'delete')", "count_if(_dbt_cdc_kind = 'truncate')"] -%}
     {%- for name in plan.wrong -%}{%- do measures.append('count_if(' ~ plan.wrong[name] ~ ')') -%}{%- endfor -%}
     {%- set row = run_query('with given as (' ~ (plan.given or dbt_cdc._apply_given(plan)) ~ ')\n\nselect '
@@ -54,6 +55,9 @@
         'unknown_column': count ~ " row(s) name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has "
                           ~ plan.names | join(', '),
     }.get(name, count ~ " row(s) have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', ')) -%}
+    {%- if name in plan.checks -%}
+        {%- set said = count ~ " row(s) break the constraint '" ~ name ~ "' of the table, " ~ plan.checks[name] -%}
+    {%- endif -%}
     {%- set query -%}
 with given as ({{ plan.given or dbt_cdc._apply_given(plan) }})
 

@@ -30,21 +30,6 @@
 {%- endmacro -%}
 
 
-{%- macro _key_faults(key, columns) -%}
-    {%- set faults, types = [], dbt_cdc._types_by_name(columns) -%}
-    {%- for name in key -%}
-        {%- set type = types.get(name | lower) -%}
-        {%- if type is none -%}
-            {%- do faults.append(dbt_cdc._unknown_name('column in unique_key', name, columns | map(attribute='name') | list)) -%}
-        {%- elif dbt_cdc._lacks_equality(type) -%}
-            {%- do faults.append("column '" ~ name ~ "' in unique_key is of type " ~ type ~ ", expected one by whose values Spark"
-                ~ " groups rows; give the columns that tell the table's rows apart") -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(faults) -%}
-{%- endmacro -%}
-
-
 {%- macro _source_name(relation) -%}
     {#- `schema.table`, with the catalog where it is not the session's own. -#}
     {%- set place = (relation.database ~ '.' if relation.database else '') ~ relation.schema -%}
@@ -86,48 +71,6 @@
 
 {%- macro _is_own_column(name) -%}
     {%- do return(not name.startswith('_hoodie_') and not name.startswith('_dbt_cdc_')) -%}
-{%- endmacro -%}
-
-
-{%- macro _key_of_table(relation, unique_key, format) -%}
-    {#- Names of the key columns: as asked for, else the model's own, else the one that the format keeps; or none. -#}
-    {%- set node = dbt_cdc._node_of(relation) -%}
-    {%- if unique_key is not none and not dbt_cdc._is_key_of(node, unique_key) -%}
-        {%- do return(dbt_cdc._names_in(unique_key)) -%}
-    {%- endif -%}
-    {%- if node is not none -%}
-        {%- set key = dbt_cdc._key_of_node(node) -%}
-        {%- if key -%}{%- do return(key) -%}{%- endif -%}
-    {%- endif -%}
-    {%- do return(dbt_cdc._for_format('kept_key', format)(relation) if format is not none else none) -%}
-{%- endmacro -%}
-
-
-{%- macro _names_in(unique_key) -%}
-    {%- do return(([unique_key] if unique_key is string else unique_key | list) if unique_key else []) -%}
-{%- endmacro -%}
-
-
-{%- macro _is_key_of(node, unique_key) -%}
-    {#- Whether a key that was asked for is the node's own, in whatever order: then its log is of that key too. -#}
-    {%- set own = dbt_cdc._names_in(node.config.get('unique_key')) if node is not none else [] -%}
-    {%- do return(own | map('lower') | sort == dbt_cdc._names_in(unique_key) | map('lower') | sort) -%}
-{%- endmacro -%}
-
-
-{%- macro _key_of_node(node) -%}
-    {#- The columns that tell a node's rows apart: a version of a history is told by the version too. -#}
-    {%- set key = dbt_cdc._names_in(node.config.get('unique_key')) -%}
-    {%- if node.resource_type == 'snapshot' -%}
-        {%- set names = node.config.get('snapshot_meta_column_names') or {} -%}
-        {%- do return([names.get('dbt_scd_id') or 'dbt_scd_id']) -%}
-    {%- endif -%}
-    {%- if node.config.get('materialized') == 'hash_diff' -%}{%- do return(['keyhash']) -%}{%- endif -%}
-    {%- if key and node.config.get('materialized') == 'apply_changes' -%}
-        {%- set options = dbt_cdc._given_options(dbt_cdc._apply_options(), node) -%}
-        {%- do return(key + (dbt_cdc._apply_intervals(options) | map(attribute='start') | list)) -%}
-    {%- endif -%}
-    {%- do return(key) -%}
 {%- endmacro -%}
 
 

@@ -5,7 +5,8 @@
     {%- set full_refresh = should_full_refresh() -%}
     {%- set base = dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) if not full_refresh else none -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(base, settings.format)) -%}
-    {%- do dbt_cdc._open_change_log(this, restart=full_refresh) -%}
+    {%- set begins = full_refresh or not dbt_cdc._hash_diff_begun(base) -%}
+    {%- do dbt_cdc._open_change_log(this, restart=begins) -%}
 
     {{ run_hooks(pre_hooks) }}
 
@@ -24,7 +25,7 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
         {#- the load has put the model in its place -#}
         {%- do adapter.cache_dropped(existing) -%}
     {%- endif -%}
-    {%- do dbt_cdc._keep_change_log(this, restart=full_refresh) -%}
+    {%- do dbt_cdc._keep_change_log(this, restart=begins) -%}
 
     {%- set built = dbt_cdc._load_relation(this) if existing is none or foreign else existing -%}
     {#- not on the sensitive columns: they are kept apart so that grants can differ -#}
@@ -42,6 +43,16 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
 {%- macro _hash_diff_made(existing) -%}
     {#- A view, or, in a catalog without views, a table that says which base table its rows come from. -#}
     {%- do return(existing.is_view or 'dbt_cdc.model_of' in dbt_cdc._own_properties(existing)) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_begun(base) -%}
+    {#- Whether a load has ended: the history is of this base table then. A first load makes the table anew that `--empty`, or a
+        run that was killed, has left; so its log begins anew. -#}
+    {%- if base is none or not dbt_cdc._meta().get('change_log') -%}{%- do return(base is not none) -%}{%- endif -%}
+    {%- set history = dbt_cdc._load_relation(dbt_cdc._companion(this, 'history')) -%}
+    {%- set loads = dbt_cdc._own_properties(history).get('dbt_cdc.first_load') if history is not none else none -%}
+    {%- do return(loads is not none and loads == dbt_cdc._own_properties(base).get('dbt_cdc.first_load')) -%}
 {%- endmacro -%}
 
 

@@ -11,7 +11,7 @@
       part          --empty or --sample: it moves nothing -#}
 
 {%- macro _edge_name(relation) -%}
-    {%- do return(relation.schema ~ '.' ~ relation.identifier) -%}
+    {%- do return(relation.schema ~ '.' ~ (adapter.quote(relation.identifier) if '.' in relation.identifier else relation.identifier)) -%}
 {%- endmacro -%}
 
 

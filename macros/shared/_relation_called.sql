@@ -1,7 +1,8 @@
 {%- macro _relation_called(name, limit=none) -%}
     {#- A relation out of `schema.table`, where the schema may be in a catalog: `catalog.database.table`. What needs quotes gets
         them, whether it comes with them or without. -#}
-    {%- set parts = name.replace('`', '').split('.') -%}
+    {%- set parts = [] -%}
+    {%- for part in modules.re.findall('`[^`]+`|[^.`]+', name) -%}{%- do parts.append(dbt_cdc._unquoted(part)) -%}{%- endfor -%}
     {%- set schema, identifier = parts[:-1] | join('.'), parts[-1] -%}
     {%- set plain = '[A-Za-z_][A-Za-z0-9_]*' -%}
     {%- set quoted = {

@@ -107,3 +107,68 @@ def test_contract_grants_docs_hooks_and_alias(project: Project, grants: list[str
     assert [sql.replace("`", "") for sql in grants if sql.startswith("grant")] == [
         f"grant select on {table.replace('`', '')} to analyst"
     ] * 2
+
+
+CHECKED = """
+models:
+  - name: checked
+    config:
+      contract: {enforced: true}
+    constraints: [{type: check, name: positive, expression: "`W eight` > 0"}]
+    columns:
+      - {name: id, data_type: int}
+      - {name: W eight, data_type: int, quote: true}
+      - {name: __START_AT, data_type: int}
+      - {name: __END_AT, data_type: int}
+"""
+
+
+@pytest.mark.one_format("delta")
+def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = HEADER + "select * from values {{ var('batch') }} as t(id, `W eight`, op, seq)"
+    project.write({"models/checked.sql": model, "models/checked.yml": CHECKED})
+
+    def run(batch: str) -> None:
+        project.dbt("run", "--vars", f'{{batch: "{batch}"}}')
+
+    def refused(batch: str) -> str:
+        return project.error("run", "--vars", f'{{batch: "{batch}"}}')
+
+    def state() -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        events = (
+            "select id, `W eight`, _dbt_cdc_sequence from {schema}.checked__events where id is not null order by all"
+        )
+        return project.rows("select * from {schema}.checked order by all"), project.rows(events)
+
+    told = "row(s) break the constraint 'positive' of the table, `W eight` > 0, for example "
+    error = refused("(1, 1, 'U', 1), (2, -5, 'U', 1), (3, null, 'U', 1), (4, null, 'D', 1)")
+    assert f'2 {told}{{"id":2,"sequence":1}} {{"id":3,"sequence":1}}' in error and "nothing was written" in error
+    assert project.tables() == set()
+
+    # killed before the table has its constraint: it is built anew
+    execute = session.Cursor.execute
+
+    def killed(self: Any, sql: str, *parameters: Any) -> None:
+        if "add constraint" in sql:
+            raise RuntimeError("killed")
+        execute(self, sql, *parameters)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Cursor, "execute", killed)
+        assert "killed" in refused("(1, 1, 'U', 1), (2, 5, 'U', 1)")
+    run("(1, 1, 'U', 1), (2, 5, 'U', 1)")
+    rows, events = [(1, 1, 1, None), (2, 5, 1, None)], [(1, 1, 1), (2, 5, 1)]
+    assert state() == (rows, events)
+    assert project.rows("show tblproperties {schema}.checked ('delta.constraints.positive')")[0][1] == "`W eight` > 0"
+
+    # a later batch leaves nothing in the ledger that would stop every later run
+    error = refused("(2, -6, 'U', 2), (4, 4, 'U', 2)")
+    assert f'1 {told}{{"id":2,"sequence":2}}' in error
+    assert state() == (rows, events)
+    run("(2, 6, 'U', 2), (4, 4, 'U', 2), (1, null, 'D', 3)")
+    assert state() == (
+        [(1, 1, 1, 3), (2, 5, 1, 2), (2, 6, 2, None), (4, 4, 2, None)],
+        [(1, None, 3), (1, 1, 1), (2, 5, 1), (2, 6, 2), (4, 4, 2)],
+    )

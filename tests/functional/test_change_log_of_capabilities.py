@@ -12,6 +12,7 @@ from dbt.adapters.spark import session
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from dbt_cdc._hash_diff_tables import Tables
 from tests.support.changes import Changes
 from tests.support.project import Project
 
@@ -105,6 +106,41 @@ def log_writes(monkeypatch: pytest.MonkeyPatch) -> LogWrites:
 
     monkeypatch.setattr(session.Cursor, "execute", execute)
     return writes
+
+
+def test_the_log_of_a_first_load_is_whole_after_empty_and_killed_runs(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = HASHED_SETTINGS.replace("key_op", "data_before_after")
+    files = {"models/hashed.py": HASHED, "models/m.yml": settings, "models/s.yml": SOURCES % project.schema}
+    project.write({**files, "models/applied.sql": "select 1 as id"})
+    project.sql(f"create table {{schema}}.rows using {project.file_format} as select 1 as id, 'a' as v")
+
+    def run(batch: int, *arguments: str) -> None:
+        project.dbt("run", "--select", "hashed", *arguments, "--vars", f"{{batch: {batch}}}")
+
+    def log() -> list[tuple[Any, ...]]:
+        return project.rows("select op, before.v, after.v from {schema}.hashed__changes order by ts")
+
+    def killed(*_: Any) -> None:
+        raise RuntimeError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Tables, "confirm", killed)
+        assert "killed" in project.error("run", "--select", "hashed", "--vars", "{batch: 1}")
+    assert "hashed__base" in project.tables() and "hashed__changes" not in project.tables()
+    run(1)
+    assert log() == [("i", None, "a")]
+    for again in ([], ["--full-refresh"]):
+        run(1, "--empty", *again)
+        assert log() == ([] if again else [("i", None, "a")])
+    for batch in (1, 2, 2):
+        run(batch)
+    assert log() == [("i", None, "a")]
+    project.sql("update {schema}.rows set v = 'b'")
+    run(3)
+    assert log() == [("i", None, "a"), ("u", "a", "b")]
+    assert project.rows("select id, v, operation from {schema}.hashed") == [(1, "b", "U")]
 
 
 def run_at_once(project: Project, statement: str, times: int) -> list[str]:

@@ -191,3 +191,47 @@ def test_a_python_reader_that_calls_by_way_of_other_code_has_its_watermark_too(p
         (reader, "0", 1),
         (reader, "1000000", 2),
     ]
+
+
+def test_names_that_need_backticks_are_found_as_keys_and_as_upstreams(project: Project) -> None:
+    schema = project.schema
+    project.configure(quoting={"identifier": True})
+    project.sql(f"create table {{schema}}.`a.b` (`Key Id` int, v string) using {project.file_format}")
+    project.sql("insert into {schema}.`a.b` values (1, 'a')")
+    raw = f"{{name: raw, schema: {schema}, tables: [{{name: dotted, identifier: a.b, quoting: {{identifier: true}}}}]}}"
+    python = """
+        import dbt_cdc
+
+        def model(dbt, spark):
+            dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="`Key Id`")
+            dbt.source("raw", "dotted")
+            return dbt_cdc.ref_changes(dbt, spark, "raw", "dotted", by="version", unique_key="Key Id")
+    """
+    key = READER % "`Key Id`"
+    project.write(
+        {
+            "models/sources.yml": f"sources: [{raw}]",
+            "models/upstream.sql": key + "select * from {{ source('raw', 'dotted') }}",
+            "models/by_version.sql": key + "select * from {{ dbt_cdc.ref_changes('upstream', by='version') }}",
+            # the upstream has no key of its own: the reader's
+            "models/dotted.sql": key + "select * from {{ dbt_cdc.ref_changes(source('raw', 'dotted'), by='version') }}",
+            "models/dotted_python.py": python,
+            "models/changes.sql": "{{ config(materialized='table') }} select op, after.`Key Id` as k, after.v as v"
+            " from {{ dbt_cdc.table_changes(ref('upstream'), format='net') }}",
+        }
+    )
+    for number, rows in enumerate([[(1, "a", "i")], [(1, "z", "u"), (2, "b", "i")]]):
+        if number:
+            project.sql("insert overwrite {schema}.`a.b` values (1, 'z'), (2, 'b')")
+        project.dbt("run")
+        for reader in ("by_version", "dotted", "dotted_python"):
+            assert project.rows(f"select `Key Id`, v, _op from {{schema}}.{reader} order by 1") == rows, reader
+    assert project.rows("select * from {schema}.changes order by k") == [("i", 1, "z"), ("i", 2, "b")]
+    edges = "select distinct source, destination from {schema}.cdc_metadata order by all"
+    assert project.rows(edges) == [
+        (f"{schema}.`a.b`", f"{schema}.dotted"),
+        (f"{schema}.`a.b`", f"{schema}.dotted_python"),
+        (f"{schema}.upstream", f"{schema}.by_version"),
+    ]
+    project.dbt("run-operation", "cdc_summary")
+    assert "gone" not in project.log().split("rows waiting")[-1]

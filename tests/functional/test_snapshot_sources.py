@@ -173,3 +173,16 @@ def test_columns_that_a_snapshot_can_not_take_are_told_before_anything_is_writte
     project.error(*ADOPT)
     assert "column 'dbt_valid_from' of" in project.log() and "is bigint, expected a date or timestamp" in project.log()
     assert project.columns("s") == columns
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_snapshot_whose_name_needs_quotes_goes_on(project: Project) -> None:
+    project.configure(quoting={"identifier": True})
+    write(project, s={**CHECKED, "alias": "Customer History", "hard_deletes": "invalidate"})
+    supply(project, "(1, 'a'), (2, 'b')")
+    first = snapshot(project)
+    supply(project, "(1, 'z')")
+    second = snapshot(project)
+    snapshot(project)
+    query = "select id, status, insert_process_id, update_process_id from {schema}.`Customer History` order by 1, 2"
+    assert project.rows(query) == [(1, "a", first, second), (1, "z", second, None), (2, "b", first, second)]

@@ -169,7 +169,7 @@ class Load:
                 raise
         self._write_sensitive(staged.where(f"{FAULT} is null"), layout)
         if not settings.empty:
-            self.tables.confirm(self.id)
+            self.tables.confirm(self.id, count)
         self._create_model(layout)
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}
 
@@ -224,7 +224,9 @@ class Load:
             before, touched = comparison.rewound(self.spark, settings)
         else:
             before = comparison.state(self.spark, settings)
-        known = before.where("_dbt_cdc_old_operation <> 'D'").count()
+        known = None if again else marker.rows
+        if known is None:
+            known = before.where("_dbt_cdc_old_operation <> 'D'").count()
         if delta:
             before = comparison.only_supplied(before, staged, supplied)
         compared = comparison.compare(staged, before, settings)
@@ -248,7 +250,8 @@ class Load:
             self.tables.remember(layout, stored)
             self.tables.add_columns(settings.base, [column for column in layout.stored if column.new])
         marks = again or counts["D"] > 0 or (delta and bool(layout.of("ignored")))
-        self._merge(rows, layout, marker, marks=marks, removes=again or purged > 0)
+        left = known + counts["I"] - counts["D"]
+        self._merge(rows, layout, marker, left, marks=marks, removes=again or purged > 0)
         self._create_model(layout)
         return counts
 
@@ -278,9 +281,10 @@ class Load:
             counts["X"] = known - counts["U"] - counts["N"]
         return counts, found[4]
 
-    def _merge(self, rows: Any, layout: Layout, marker: Marker, *, marks: bool, removes: bool) -> None:
+    def _merge(self, rows: Any, layout: Layout, marker: Marker, left: int, *, marks: bool, removes: bool) -> None:
         """The load's one commit: all rows, and the marker, which must still name the load that was compared with.
 
+        `left`: the number of current rows after it.
         `marks`, `removes`: whether there may be rows of these actions. Each clause of a merge is evaluated for every
         column of every row, and one that keeps a part of the table's row has the table read with all its columns.
         """
@@ -288,8 +292,8 @@ class Load:
         names = ["nonkeyhash", *(column.name for column in layout.stored), "operation", "eff_start_date", SUPPLIED]
         written = {"operation": f"coalesce({comparison.KEPT}, operation) as operation"}
         source = rows.selectExpr(action, "keyhash", *[written.get(name, quote(name)) for name in names])
-        values = {action: "'put'", "keyhash": "''", "operation": literal(settings.extract_type),
-                  "eff_start_date": settings.date}  # fmt: skip
+        values = {action: "'put'", "keyhash": "''", "nonkeyhash": literal(str(left)),
+                  "operation": literal(settings.extract_type), "eff_start_date": settings.date}  # fmt: skip
         fields = {f.name: type_text(f.dataType) for f in source.schema.fields}
         own = self.spark.range(1).selectExpr(
             *[f"{values.get(name, f'cast(null as {kind})')} as {quote(name)}" for name, kind in fields.items()]

@@ -1,9 +1,9 @@
 """The tables of a hash_diff model: base, history, sensitive, and the view (or table) that is the model.
 
 The base table holds the last state of every key and one marker row (keyhash ''): the extract type and the effective
-date of the last load, and the load's id. A load is one commit of the base table, marker included; the history is then
-made from it. Whoever is killed in between leaves a history whose property names another load, and the next run mends
-that first.
+date of the last load, the load's id, and as nonkeyhash the number of current rows. A load is one commit of the base
+table, marker included; the history is then made from it. Whoever is killed in between leaves a history whose property
+names another load, and the next run mends that first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -42,6 +42,7 @@ class Marker:
 
     load: str
     effective_date: str
+    rows: int | None = field(default=None, compare=False)  # current ones; None where they are still to be counted
 
 
 class Tables:
@@ -60,11 +61,12 @@ class Tables:
                 return None
             self._look_again(self.settings.base)
         rows = self.spark.sql(
-            f"select {LOAD}, cast(eff_start_date as string) from {self.settings.base}{at} where keyhash = ''"
+            f"select {LOAD}, cast(eff_start_date as string), cast(nonkeyhash as bigint) "
+            f"from {self.settings.base}{at} where keyhash = ''"
         ).collect()
         if not rows or rows[0][0].startswith(PENDING):
             return None
-        return Marker(load=rows[0][0], effective_date=rows[0][1])
+        return Marker(*rows[0])
 
     def _look_again(self, table: str) -> None:
         """Let Spark see what another process has written: for half a minute it may show a table as it knows it."""
@@ -148,12 +150,12 @@ class Tables:
         if any(stored.properties.get(name) != value for name, value in now.items()):
             self.set_properties(self.settings.base, now)
 
-    def confirm(self, load: str) -> None:
+    def confirm(self, load: str, rows: int) -> None:
         """Turn the marker of a first load from pending to done; fails if another run has taken the table over."""
-        base = self.settings.base
         with unless_beaten(self.settings):
             self.spark.sql(
-                f"update {base} set {LOAD} = {literal(load)} where keyhash = '' and {LOAD} = {literal(PENDING + load)}"
+                f"update {self.settings.base} set {LOAD} = {literal(load)}, nonkeyhash = '{rows}' "
+                f"where keyhash = '' and {LOAD} = {literal(PENDING + load)}"
             )
         marker = self.marker()
         if marker is None or marker.load != load:

@@ -13,8 +13,13 @@
 
 
 {%- macro iceberg__look_again(relation) -%}
-    {#- Iceberg's catalogs in Spark keep what they have read of a table for half a minute. -#}
-    {%- do return(['refresh table ' ~ relation]) -%}
+    {#- Iceberg's catalogs in Spark keep what they have read of a table for half a minute; where its name has a dot, they keep
+        what they have read of its history in spite of the first of these. -#}
+    {%- set statements = ['refresh table ' ~ relation] -%}
+    {%- for part in ['snapshots', 'refs'] if '.' in relation.identifier -%}
+        {%- do statements.append('refresh table ' ~ relation ~ '.' ~ part) -%}
+    {%- endfor -%}
+    {%- do return(statements) -%}
 {%- endmacro -%}
 
 

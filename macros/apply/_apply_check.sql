@@ -54,10 +54,8 @@
         'null_key': count ~ " row(s) have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may)",
         'unknown_column': count ~ " row(s) name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has "
                           ~ plan.names | join(', '),
-    }.get(name, count ~ " row(s) have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', ')) -%}
-    {%- if name in plan.checks -%}
-        {%- set said = count ~ " row(s) break the constraint '" ~ name ~ "' of the table, " ~ plan.checks[name] -%}
-    {%- endif -%}
+    }.get(name) or count ~ (" row(s) break the " ~ name ~ " of the table, " ~ plan.checks[name] if name in plan.checks
+                            else " row(s) have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', ')) -%}
     {%- set query -%}
 with given as ({{ plan.given or dbt_cdc._apply_given(plan) }})
 

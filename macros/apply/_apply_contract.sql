@@ -19,13 +19,13 @@
 
 
 {%- macro _apply_broken_checks(plan) -%}
-    {#- name -> condition on an event that would be a row which the table does not take: told before it is recorded, as the
+    {#- What is broken -> condition on an event that would be a row which the table does not take: told before it is recorded, as the
         ledger forgets nothing. What hangs on other events (columns that one leaves alone, the end of a version) is left to
         the write. -#}
-    {%- set open = plan.intervals | map(attribute='start') | list + plan.intervals | map(attribute='end') | list
-                   + (plan.payload | selectattr('partial') | map(attribute='name') | list) -%}
     {%- set names, broken = [], {} -%}
-    {%- for name in open -%}{%- do names.append(modules.re.escape(name)) -%}{%- endfor -%}
+    {%- for name in dbt_cdc._apply_interval_columns(plan) + (plan.payload | selectattr('partial') | map(attribute='name') | list) -%}
+        {%- do names.append(modules.re.escape(name)) -%}
+    {%- endfor -%}
     {%- set asks_of_others = '(?i)(^|\\W)(' ~ names | join('|') ~ ')($|\\W)' -%}
     {%- for name, sql in plan.checks.items() if not names or not modules.re.search(asks_of_others, sql) -%}
         {%- do broken.update({name: "_dbt_cdc_kind = 'upsert' and not coalesce(" ~ sql ~ ", false)"}) -%}

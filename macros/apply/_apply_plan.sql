@@ -13,7 +13,7 @@
       moments                             name -> {sql: over the batch, parts: of a struct, type, option}: `sequence`, and
                                           `system` where the table is bitemporal
       properties, hash_rule               what the ledger remembers; the rule by which its events are hashed
-      checks                              the table's constraints: name -> SQL
+      checks                              the table's constraints: what each is called -> SQL
       faults                              what is wrong, sentence by sentence
     Set by later steps:
       begun, truncated, purge_due         _apply_recover: tells the batches that other runs have recorded; whether there was
@@ -36,7 +36,7 @@
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
         hash_rule='2' if state.kept is none else state.kept.get('dbt_cdc.hash_rule'), faults=faults,
-        checks=dbt_cdc._for_format('checks', config.get('file_format'))(state.target if state.kept is not none and not state.rebuild else none),
+        checks=dbt_cdc._for_format('checks', config.get('file_format'))(state.properties if not state.rebuild else none),
         begun='0', truncated=false, purge_due=false, given=none, versions=none, collected=none, written=false,
     ) -%}
     {%- if options.columns_to_update -%}

@@ -16,11 +16,12 @@
 
 {%- macro _apply_state(relations, batch) -%}
     {#- target, ledger: the relations as they exist, or none; kept: what the ledger remembers about itself (none: a run that
-        begins anew); rebuild: whether the target is to be built from the ledger, as a killed run left it undone; replace: full
-        refresh; batch: this run's id. -#}
+        begins anew); properties: the target's (none: the same); rebuild: whether the target is to be built from the ledger, as a
+        killed run left it undone; replace: full refresh; batch: this run's id. -#}
     {%- set target, ledger = dbt_cdc._load_relation(this), dbt_cdc._load_relation(relations.ledger) -%}
     {%- set replace = should_full_refresh() -%}
-    {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'rebuild': false, 'replace': replace, 'batch': batch} -%}
+    {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'properties': none, 'rebuild': false, 'replace': replace,
+                     'batch': batch} -%}
     {%- for relation in [target, ledger] if relation is not none and dbt_cdc._format_of(relation) in dbt_cdc._formats() -%}
         {%- do dbt_cdc._look_again(relation) -%}
     {%- endfor -%}
@@ -36,12 +37,13 @@
                                       ~ " does not: run with --full-refresh to build both anew, or give the model another name"]) -%}
     {%- endif -%}
     {%- if ledger is not none -%}
-        {%- set shown = dbt_cdc._own_properties(target) if target is not none else {} -%}
+        {%- set properties = dbt_cdc._table_properties(target) if target is not none else {} -%}
+        {%- set shown = dbt_cdc._own_among(properties) -%}
         {%- if target is not none and not target.is_view and 'dbt_cdc.generation' not in shown -%}
             {%- do dbt_cdc._raise_faults([target ~ " is a table that apply_changes did not make, its rows would be lost: drop it to have"
                 ~ " it built from the events in " ~ ledger ~ ", or give the model another name"]) -%}
         {%- endif -%}
-        {%- do state.update(kept=kept, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
+        {%- do state.update(kept=kept, properties=properties, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
     {%- endif -%}
     {%- do return(state) -%}
 {%- endmacro -%}

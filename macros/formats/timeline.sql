@@ -36,14 +36,6 @@
 {%- endmacro -%}
 
 
-{%- macro _table_properties(relation) -%}
-    {#- Text by name. -#}
-    {%- set properties = {} -%}
-    {%- for row in run_query('show tblproperties ' ~ relation).rows -%}{%- do properties.update({row[0]: row[1] | string}) -%}{%- endfor -%}
-    {%- do return(properties) -%}
-{%- endmacro -%}
-
-
 {%- macro _epoch_micros(moments) -%}
     {#- Microseconds since 1970 UTC of timestamps as a query gave them: Python's local time from dbt-spark's session
         method, the Spark session's time zone from a server. No macro is told the method: a query tells. -#}

@@ -2,12 +2,23 @@
     blanks: Spark shows no property whose value contains a word such as url, token or password, and column names do. -#}
 
 {%- macro _own_properties(relation) -%}
+    {%- do return(dbt_cdc._own_among(dbt_cdc._table_properties(relation))) -%}
+{%- endmacro -%}
+
+
+{%- macro _own_among(properties) -%}
     {#- As text by name; nothing for a table that is not the package's. -#}
     {%- set kept = {} -%}
-    {%- for row in run_query('show tblproperties ' ~ relation) if row[0].startswith('dbt_cdc.') -%}
-        {%- do kept.update({row[0]: (row[1] | string)[::2]}) -%}
-    {%- endfor -%}
+    {%- for name, value in properties.items() if name.startswith('dbt_cdc.') -%}{%- do kept.update({name: value[::2]}) -%}{%- endfor -%}
     {%- do return(kept) -%}
+{%- endmacro -%}
+
+
+{%- macro _table_properties(relation) -%}
+    {#- All that a table has, as text by name. -#}
+    {%- set properties = {} -%}
+    {%- for row in run_query('show tblproperties ' ~ relation) -%}{%- do properties.update({row[0]: row[1] | string}) -%}{%- endfor -%}
+    {%- do return(properties) -%}
 {%- endmacro -%}
 
 

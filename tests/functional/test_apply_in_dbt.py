@@ -114,7 +114,9 @@ models:
   - name: checked
     config:
       contract: {enforced: true}
-    constraints: [{type: check, name: positive, expression: "`W eight` > 0"}]
+    constraints:
+      - {type: check, name: positive, expression: "`W eight` > 0"}
+      - {type: check, name: null_key, expression: "id < 100"}
     columns:
       - {name: id, data_type: int}
       - {name: W eight, data_type: int, quote: true}
@@ -145,6 +147,11 @@ def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(
     told = "row(s) break the constraint 'positive' of the table, `W eight` > 0, for example "
     error = refused("(1, 1, 'U', 1), (2, -5, 'U', 1), (3, null, 'U', 1), (4, null, 'D', 1)")
     assert f'2 {told}{{"id":2,"sequence":1}} {{"id":3,"sequence":1}}' in error and "nothing was written" in error
+    assert project.tables() == set()
+    # whatever it is called, a constraint is told beside the other faults
+    error = refused("(null, 1, 'U', 1), (100, 1, 'U', 1)")
+    assert "1 row(s) have NULL in the key id" in error
+    assert "2 row(s) break the constraint 'null_key' of the table, id < 100, for example " in error
     assert project.tables() == set()
 
     # killed before the table has its constraint: it is built anew

@@ -5,7 +5,7 @@
     {%- set full_refresh = should_full_refresh() -%}
     {%- set base = dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) if not full_refresh else none -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(base, settings.format)) -%}
-    {%- set begins = full_refresh or not dbt_cdc._hash_diff_begun(base) -%}
+    {%- set begins = not dbt_cdc._hash_diff_begun(base) -%}
     {%- do dbt_cdc._open_change_log(this, restart=begins) -%}
 
     {{ run_hooks(pre_hooks) }}

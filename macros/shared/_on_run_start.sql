@@ -6,8 +6,7 @@
         {%- if adapter.dbt_cdc_quiet is defined -%}{%- do adapter.dbt_cdc_quiet() -%}{%- endif -%}
         {%- do dbt_cdc._check_session() -%}
         {%- do dbt_cdc._require_snapshot_dispatch() -%}
-        {%- do dbt_cdc._check_change_logs() -%}
-        {%- do dbt_cdc._warn_of_unread_options() -%}
+        {%- do dbt_cdc._check_plain_nodes() -%}
         {%- do dbt_cdc._create_metadata() -%}
     {%- endif -%}
 {%- endmacro -%}

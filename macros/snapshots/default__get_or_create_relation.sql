@@ -7,13 +7,10 @@
         {%- do dbt_cdc._open_change_log(this) -%}
     {%- endif -%}
     {%- set known = dbt.default__get_or_create_relation(database, schema, identifier, type) -%}
-    {%- if not execute -%}{%- do return(known) -%}{%- endif -%}
-    {%- if known[0] -%}
-        {#- dbt's cache knows tables without the quotes that a name may need #}
-        {%- do return([true, known[1].incorporate(quote_policy=dbt_cdc._quotes_of(this))]) -%}
-    {%- endif -%}
-    {%- set found = dbt_cdc._load_relation(known[1]) -%}
-    {%- if found is none -%}{%- do return(known) -%}{%- endif -%}
+    {#- dbt's cache knows tables without the quotes that a name may need -#}
+    {%- set relation = known[1].incorporate(quote_policy=dbt_cdc._quotes_of(this)) -%}
+    {%- set found = dbt_cdc._load_relation(relation) if execute and not known[0] else none -%}
+    {%- if found is none -%}{%- do return([known[0], relation]) -%}{%- endif -%}
     {#- dbt's strategies ask its cache for the table, too -#}
     {%- do adapter.cache_added(found) -%}
     {%- do return([true, found]) -%}

@@ -1,0 +1,46 @@
+{#- Options on nodes of dbt's own materializations, which read none of them but those of `ref_changes`; what calls that has its
+    options refused one by one. -#}
+{%- macro _check_plain_nodes() -%}
+    {%- set given = {} -%}
+    {%- for node in graph.nodes.values() if node.unique_id in selected_resources and node.resource_type in ['model', 'seed'] -%}
+        {%- set meta = dbt_cdc._meta(node) -%}
+        {%- if meta and meta is mapping and node.config.get('materialized') not in ['hash_diff', 'apply_changes']
+               and not dbt_cdc._has_watermark_hook(node) -%}
+            {%- do given.update({node.unique_id: {'options': meta, 'kind': node.config.get('materialized')}}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- if given -%}
+        {%- do dbt_cdc._refuse_change_logs(given) -%}
+        {%- do dbt_cdc._warn_of_unread_options(given) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _refuse_change_logs(given) -%}
+    {#- Before the first node runs: a log that was never written would be missed only when it is needed. -#}
+    {%- set faults = [] -%}
+    {%- for name, node in given.items() if node.options.get('change_log') is not none -%}
+        {%- do faults.append("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots, got '"
+            ~ node.options.change_log ~ "' on " ~ name ~ " (" ~ node.kind ~ "); take it out, or ask the table itself by table_changes") -%}
+    {%- endfor -%}
+    {%- if faults -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc: nothing was written:\n  - " ~ faults | sort | join('\n  - ')) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _warn_of_unread_options(given) -%}
+    {#- Most likely `materialized` is missing. -#}
+    {%- set owners = {'apply_changes': dbt_cdc._apply_options(), 'hash_diff': dbt_cdc._hash_diff_options(),
+                      'snapshots': dbt_cdc._snapshot_options()} -%}
+    {%- for name, node in given.items() -%}
+        {%- set unread = node.options.keys() | reject('in', dbt_cdc._reader_options()) | sort -%}
+        {%- set theirs = [] -%}
+        {%- for owner, options in owners.items() if unread | reject('in', options) | list == [] -%}{%- do theirs.append(owner) -%}{%- endfor -%}
+        {%- if unread -%}
+            {%- do exceptions.warn("dbt_cdc: nothing reads " ~ unread | join(', ') ~ " in meta.dbt_cdc of " ~ name
+                ~ ", which is materialized as '" ~ node.kind ~ "'; " ~ (theirs | join(' or ') ~ ' would: set'
+                ~ ' materialized, or take them out' if theirs else 'take them out')) -%}
+        {%- endif -%}
+    {%- endfor -%}
+{%- endmacro -%}

@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import dbt_cdc
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
-from tests.property.loads_oracle import Given, Kept, Row, in_effect, replay
-from tests.support.drawn import asked_for, draw
+from tests.support.drawn import asked_for, carried, draw
 from tests.support.hash_diff import PROPERTIES, Killed, Model, kill
+from tests.support.loads_oracle import Given, Kept, Row, in_effect, replay
 from tests.support.project import Project
 
 VARIABLE = "DBT_CDC_LOAD_HISTORIES"
@@ -96,10 +96,7 @@ def draw_histories() -> list[list[dict[str, Any]]]:
 
 
 def supplied(history: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    before: dict[str, Any] = {}
-    for number, drawn in enumerate(history):
-        before |= {part: row for part, row in drawn.items() if row is not None}
-        rows = {part: before[part] for part in drawn if part in before}
+    for number, rows in enumerate(carried(history)):
         yield rows if has_extra(number) else {part: (*row[:-1], None) for part, row in rows.items()}
 
 

@@ -18,7 +18,7 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from tests.support.drawn import asked_for, draw
+from tests.support.drawn import asked_for, carried, draw
 from tests.support.project import Project
 from tests.support.snapshots import SOURCES, snapshot
 
@@ -111,11 +111,8 @@ def draw_days() -> list[State]:
 
 
 def supplied(number: int, history: list[dict[str, Any]]) -> Iterator[State]:
-    """The rows of one history; None is drawn to say: as the row was when it was there last."""
-    before: dict[str, Any] = {}
-    for day, drawn in enumerate(history, 1):
-        before |= {part: row for part, row in drawn.items() if row is not None}
-        rows = {part: before[part] for part in drawn if part in before}
+    """The rows of one history."""
+    for day, rows in enumerate(carried(history), 1):
         yield {(number, part): (v, w if day >= WIDENED else None, hours) for part, (v, w, hours) in rows.items()}
 
 

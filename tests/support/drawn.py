@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, settings
@@ -14,6 +15,14 @@ Drawn = TypeVar("Drawn")
 def asked_for(variable: str, default: int) -> int:
     """How many examples a test draws: what the environment says."""
     return int(os.environ.get(variable, default))
+
+
+def carried(steps: Iterable[dict[str, Drawn | None]]) -> Iterator[dict[str, Drawn]]:
+    """The rows of each step by key, where None was drawn to say: as the row was when it was there last."""
+    before: dict[str, Drawn] = {}
+    for drawn in steps:
+        before |= {key: row for key, row in drawn.items() if row is not None}
+        yield {key: before[key] for key in drawn if key in before}
 
 
 def draw(strategy: SearchStrategy[Drawn], variable: str, count: int) -> list[Drawn]:

@@ -1,15 +1,16 @@
-"""Loads of a hash_diff model without dbt around them, and a model of what they must give, in plain Python."""
+"""Loads of a hash_diff model without dbt around them, and what they must give."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from dbt_cdc._hash_diff_layout import Settings
 from dbt_cdc._hash_diff_load import Load
+from tests.support.loads_oracle import Given, Row, replay
 
 Rows = dict[int, tuple[Any, ...]]
 
@@ -28,37 +29,20 @@ PROPERTIES = {
 
 @dataclass
 class Expected:
-    """Replays loads key by key: what the current table and the history must hold."""
+    """What the current table and the history must hold after some loads, and what the last of them counts."""
 
-    current: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # key -> (values, operation, date)
-    history: list[tuple[Any, ...]] = field(default_factory=list)  # (key, values, operation, date)
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def load(self, day: str, rows: Rows, extract: str) -> None:
-        before, after = self.current, {}
-        self.counts = dict.fromkeys("IUDXN", 0)
-        for key in {**before, **rows}:
-            old = before.get(key)
-            if key not in rows:
-                operation = "D" if extract == "full" else "X"
-            elif old is None:
-                operation = "I"
-            else:
-                operation = "N" if old[0] == rows[key] else "U"
-            self.counts[operation] += 1
-            values, date = (rows[key], day) if operation in "IU" else (old or ())[0::2]
-            if operation != "D":
-                after[key] = (values, operation, date)
-            if operation in "IUD":
-                self.history.append((key, values, operation, day))
-        self.current = after
+    current: dict[Any, tuple[Any, ...]]  # key -> (values, operation, date)
+    history: list[tuple[Any, ...]]  # (key, values, operation, date)
+    counts: dict[str, int]
 
     @staticmethod
     def of(loads: list[tuple[str, Rows, str]]) -> Expected:
-        expected = Expected()
-        for load in loads:
-            expected.load(*load)
-        return expected
+        tables = replay([Given(day, extract, {key: Row(v) for key, v in rows.items()}) for day, rows, extract in loads])
+        return Expected(
+            {key: (kept.row.compared, kept.operation, kept.day) for key, kept in tables.current.items()},
+            [(kept.key, kept.row.compared, kept.operation, kept.day) for kept in tables.history],
+            {**dict.fromkeys("IUDXN", 0), **tables.counts},
+        )
 
 
 class Model:

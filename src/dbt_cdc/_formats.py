@@ -15,8 +15,8 @@ class Format:
     replaceable: bool = False
     #: table properties without which names such as `a b` are refused
     odd_names_need: Mapping[str, str] = field(default_factory=dict)
-    #: a session remembers tables as they were, for half a minute
-    remembered: bool = False
+    #: what a session remembers for half a minute as it was: a table, and those of its metadata tables that we read
+    remembered: tuple[str, ...] = ()
     #: what it, or Spark itself, says when it refuses a write because of another one
     conflict: str = r"(?!)"
     #: query for what `version as of` takes for a table as it is now
@@ -33,7 +33,7 @@ _FORMATS = {
     ),
     "iceberg": Format(
         replaceable=True,
-        remembered=True,
+        remembered=("", ".refs"),
         conflict=r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
         r"Cannot determine history|FIELD_ALREADY_EXISTS",
         current_version="select snapshot_id from {}.refs where name = 'main'",

@@ -70,8 +70,8 @@ class Tables:
 
     def _look_again(self, table: str) -> None:
         """Let Spark see what another process has written: for half a minute it may show a table as it knows it."""
-        if format_of(self.settings.format).remembered:
-            self.spark.sql(f"refresh table {table}")
+        for part in format_of(self.settings.format).remembered:
+            self.spark.sql(f"refresh table {table}{part}")
 
     def stored(self) -> Stored:
         """Columns and properties of the base table, and the columns that it says are in the sensitive table."""

@@ -107,7 +107,7 @@ class Tables:
             "persist_docs": {"relation": bool(settings.description)},
             "tblproperties": {**settings.table_properties, **_kept(properties)},
         }
-        target = Target(table, table.rpartition(".")[2].strip("`"), settings.description, config)
+        target = Target(table, table.strip("`").rpartition("`")[2], settings.description, config)
         write(frame, target, replace=replace or settings.replaces)
 
     def holds_views(self) -> bool:

@@ -27,7 +27,7 @@ class Target:
     @property
     def is_intermediate(self) -> bool:
         """Is this the table of new rows that an incremental model adds to its target?"""
-        return self.relation.replace("`", "").rpartition(".")[2] != self.alias
+        return not self.relation.replace("`", "").endswith(f".{self.alias}")
 
     @property
     def is_batch(self) -> bool:

@@ -18,6 +18,11 @@ MODELS = {
             dbt.config(materialized="hash_diff", unique_key="id", alias="hash.ed")
             return dbt.source("raw", "rows")
     """,
+    "models/tabled.py": """
+        def model(dbt, spark):
+            dbt.config(materialized="table", alias="tab.led", partition_by="id")
+            return dbt.source("raw", "rows")
+    """,
     "models/applied.sql": """
         {{ config(materialized='apply_changes', unique_key='id', alias='app.lied', meta={'dbt_cdc': {
                   'sequence_by': 'day', 'stored_as_scd_type': 2, 'change_log': 'data_before'}}) }}
@@ -57,6 +62,9 @@ def test_tables_with_a_dot_in_their_names_follow_three_days(project: Project) ->
         ("2024-01-02", "b", "U"),
         ("2024-01-03", "c", "U"),
     ]
+    assert project.rows("select * from {schema}.`tab.led`") == [(1, "c")]
+    described = [row[0] for row in project.rows("describe {schema}.`tab.led`")]
+    assert described.count("id") == 2  # as a column, as a partition
     versions = "select id, v, __START_AT, __END_AT from {schema}.`app.lied` order by 3"
     assert project.rows(versions) == [(1, "a", 1, 2), (1, "b", 2, 3), (1, "c", 3, None)]
     assert project.rows("select v from {schema}.`snap.ped` order by dbt_valid_from") == [("a",), ("b",), ("c",)]

@@ -15,12 +15,12 @@ class Format:
     replaceable: bool = False
     #: table properties without which names such as `a b` are refused
     odd_names_need: Mapping[str, str] = field(default_factory=dict)
-    #: what a session remembers for half a minute as it was: a table, and those of its metadata tables that we read
-    remembered: tuple[str, ...] = ()
+    #: a session remembers tables as they were, for half a minute
+    remembered: bool = False
     #: what it, or Spark itself, says when it refuses a write because of another one
     conflict: str = r"(?!)"
-    #: query for what `version as of` takes for a table as it is now
-    current_version: str = ""
+    #: statements of which the last gives what `version as of` takes for a table as it is now
+    current_version: tuple[str, ...] = ()
 
 
 _FORMATS = {
@@ -29,14 +29,19 @@ _FORMATS = {
         odd_names_need={"delta.columnMapping.mode": "name"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
         r"FIELD_ALREADY_EXISTS",
-        current_version="describe history {} limit 1",
+        current_version=("describe history {} limit 1",),
     ),
     "iceberg": Format(
         replaceable=True,
-        remembered=("", ".refs"),
+        remembered=True,
         conflict=r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
         r"Cannot determine history|FIELD_ALREADY_EXISTS",
-        current_version="select snapshot_id from {}.refs where name = 'main'",
+        # where a table's name has a dot, its refs are remembered in spite of the first
+        current_version=(
+            "refresh table {}",
+            "refresh table {}.refs",
+            "select snapshot_id from {}.refs where name = 'main'",
+        ),
     ),
 }
 

@@ -70,8 +70,8 @@ class Tables:
 
     def _look_again(self, table: str) -> None:
         """Let Spark see what another process has written: for half a minute it may show a table as it knows it."""
-        for part in format_of(self.settings.format).remembered:
-            self.spark.sql(f"refresh table {table}{part}")
+        if format_of(self.settings.format).remembered:
+            self.spark.sql(f"refresh table {table}")
 
     def stored(self) -> Stored:
         """Columns and properties of the base table, and the columns that it says are in the sensitive table."""
@@ -251,10 +251,10 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
 
     def _version(self) -> str:
         """What `version as of` takes for the base table as it is now."""
-        self._look_again(self.settings.base)
-        return str(
-            self.spark.sql(format_of(self.settings.format).current_version.format(self.settings.base)).first()[0]
-        )
+        *before, query = format_of(self.settings.format).current_version
+        for statement in before:
+            self.spark.sql(statement.format(self.settings.base))
+        return str(self.spark.sql(query.format(self.settings.base)).first()[0])
 
     def _newest(self, marker: Marker, before: Marker | None, held: str | None) -> str:
         """The date of the history's last partition, or the load's own if that is later; `held`: the load it has."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -75,7 +76,15 @@ def _in_zone(column: Any, zone: str) -> Any:
     column = column.cast(timestamp("us", column.type.tz), safe=False)
     if column.type.tz is not None:
         return column
-    return compute.assume_timezone(column, zone, ambiguous="earliest", nonexistent="latest")
+    return compute.assume_timezone(column, _as_arrow_has_it(zone), ambiguous="earliest", nonexistent="latest")
+
+
+def _as_arrow_has_it(zone: str) -> str:
+    """Spark's other spellings of a zone: ``Z``, and an offset such as ``+2``, ``GMT+2`` or ``UTC-05:30``."""
+    if zone == "Z":
+        return "UTC"
+    offset = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2}))?", zone)
+    return "{}{:0>2}:{}".format(offset[1], offset[2], offset[3] or "00") if offset else zone
 
 
 def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:

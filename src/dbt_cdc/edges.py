@@ -8,6 +8,7 @@ has finished moves them, in the node's own thread and before anything downstream
 from __future__ import annotations
 
 from contextlib import nullcontext, suppress
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.factory import get_adapter_by_type
@@ -17,6 +18,8 @@ from dbt_cdc._macros import run_macro, running_model, upstream_of
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
+
+_end_is_added = Lock()
 
 
 def ref_changes(
@@ -54,8 +57,9 @@ def ref_changes(
     upstream = upstream_of(dbt, name, version if v is None else v, "ref_changes")
     how = {"by": by, "column": column, "unique_key": unique_key}
     rows = run_macro("_ref_changes_of_python", {"unique_id": unique_id, "upstream": upstream, **how})
-    if _end not in get_event_manager().callbacks:
-        add_callback_to_manager(_end)
+    with _end_is_added:  # models of other threads may ask in the same moment
+        if _end not in get_event_manager().callbacks:
+            add_callback_to_manager(_end)
     return spark.sql(f"select * from {rows}")
 
 

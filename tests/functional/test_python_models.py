@@ -218,6 +218,12 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(
             monkeypatch.setattr(_frames, "_is_pyspark_3", lambda old=old: old)
             found = [row[0] for row in _frames.to_spark(turned, spark).selectExpr("unix_seconds(at)").collect()]
             assert found == [calendar.timegm((2024, 10, 27, 0, 30, 0)), calendar.timegm((2024, 3, 31, 1, 0, 0))]
+        # zones in Spark's own spellings
+        noon = pandas.DataFrame({"at": pandas.to_datetime(["2024-01-31 12:00"])})
+        for spelt, hour, minute in [("Z", 12, 0), ("GMT+2", 10, 0), ("UTC-05:30", 17, 30), ("+1", 11, 0)]:
+            spark.conf.set("spark.sql.session.timeZone", spelt)
+            found = [row[0] for row in _frames.to_spark(noon, spark).selectExpr("unix_seconds(at)").collect()]
+            assert found == [calendar.timegm((2024, 1, 31, hour, minute, 0))], spelt
     finally:
         spark.conf.set("spark.sql.session.timeZone", zone)
 

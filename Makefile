@@ -11,7 +11,7 @@ export TZ := UTC
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-iceberg test lint lock test-delta test-iceberg test-hudi clean
+.PHONY: help setup demo demo-iceberg test environments lint lock test-delta test-iceberg test-hudi clean
 
 help:
 	@grep -E '^# make|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^# //; s/^([a-z-]+):.*## /make \1   /'
@@ -32,7 +32,10 @@ demo: setup ## the main job
 demo-iceberg: setup ## the same on Apache Iceberg
 	$(BIN)/python integration_tests/demo.py --target iceberg
 
-test: lint test-delta test-iceberg test-hudi
+test: environments lint test-delta test-iceberg test-hudi
+
+environments: # both at once: each waits for the network and unpacks on one core
+	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/ready $(HUDI)/ready
 
 lint: setup ## ruff, mypy
 	$(BIN)/ruff check .

@@ -27,18 +27,19 @@ _numbers = itertools.count(1)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--table-format", default="delta", help="delta or iceberg: the format of this run's tables")
-    parser.addoption("--every-test", action="store_true", help="also run what another format shows (one_format)")
+    parser.addoption("--every-test", action="store_true", help="also run what other tests show (one_format, long)")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what another format shows, unless asked for."""
+    """Leave out what another format or a quicker test shows, unless asked for."""
     if config.getoption("--every-test"):
         return
     asked = config.getoption("--table-format")
     marked = [(item, item.get_closest_marker("one_format")) for item in items]
-    elsewhere = [item for item, marker in marked if marker is not None and asked not in marker.args]
-    config.hook.pytest_deselected(items=elsewhere)
-    items[:] = [item for item in items if item not in elsewhere]
+    left_out = [item for item, marker in marked if marker is not None and asked not in marker.args]
+    left_out += [item for item in items if item not in left_out and item.get_closest_marker("long") is not None]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_configure() -> None:

@@ -297,6 +297,7 @@ def test_loads_and_feeds_run_over_spark_connect(tmp_path: Path, table_format: st
 
 
 # Python models go over Spark Connect in both
+@pytest.mark.long
 @pytest.mark.one_format("iceberg")
 def test_the_shop_runs_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
     builds_two_days(tmp_path, {**CONNECT, "schema": "shop_connect"}, table_format, server.connect_url)

@@ -1,7 +1,7 @@
 """A process of its own that loads a hash_diff model and is killed, Spark and all, at a stage of the load.
 
-`python -m tests.support.killed_load FORMAT FOLDER STAGE` first runs the load of the stage before again, as the next
-run does, and checks its tables. Then it begins the load of this stage. The stage after the last only checks.
+`python -m tests.support.killed_load FORMAT FOLDER STAGES STAGE` first runs the load of the stage before again, as the next
+run does, and checks its tables. Then it begins the load of this stage. The stage after the last of STAGES, a number, only checks.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def while_writing(place: type, name: str, table: str) -> Callable[[Path], None]:
 
 #: Stages of a load go on with the table that the one before has mended; a first load begins another. What a run leaves
 #: behind that ends between two writes needs no process: `test_a_run_killed_between_any_two_writes_is_made_good_by_the_next`
-_EVERY: list[Stage] = [
+STAGES: list[Stage] = [
     (ONE, while_writing(Tables, "create", "__base"), False),
     (TWO, while_writing(Load, "_merge", "__base"), False),
     (THREE, while_writing(Tables, "sync_history", "__history"), True),
@@ -67,8 +67,8 @@ _EVERY: list[Stage] = [
     (TWO, while_writing(Load, "_write_sensitive", "__sensitive_base"), False),
     (ONE, while_writing(Tables, "sync_history", "__history"), True),
 ]
-#: the steps are those of every format
-STAGES = {"iceberg": _EVERY, "delta": _EVERY[:2]}
+#: those up to here have each kind of write once: a first load's, a merge's, the history's, a table beside the base
+EACH_KIND = 4
 
 
 def warm_up(spark: Any) -> None:
@@ -76,13 +76,13 @@ def warm_up(spark: Any) -> None:
     frame.join(frame.withColumnRenamed("id", "other"), on="keyhash", how="full_outer").collect()
 
 
-def main(table_format: str, folder: Path, number: int) -> None:
+def main(table_format: str, folder: Path, last: int, number: int) -> None:
     spark = start_session(test_settings(table_format, folder, "hive", short_lived=True))
     # what does not touch the tables is done while the process before still runs
     warm_up(spark)
     sys.stdin.readline()
     spark.sql("create schema if not exists kept")
-    stages = STAGES[table_format]
+    stages = STAGES[:last]
 
     def model_of(stage: int) -> Model:
         table = f"t{sum(load == ONE for load, *_ in stages[: stage + 1])}"
@@ -103,4 +103,4 @@ def main(table_format: str, folder: Path, number: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]))
+    main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]))

@@ -45,6 +45,7 @@ STOPS = {
 PASSED = r"insert into .*\bcdc_metadata\b.*\.after\b"
 
 
+@pytest.mark.long  # runs that end between any two of their writes are those of test_edges and tests/property
 @pytest.mark.one_format("iceberg")  # what is killed here is dbt's process
 @pytest.mark.timeout(1100)
 def test_a_killed_process_loses_and_doubles_nothing(

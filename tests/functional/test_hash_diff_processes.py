@@ -100,7 +100,8 @@ class Other:
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.one_format("iceberg")  # on Delta it takes minutes; of two runs in one process both formats are asked
+@pytest.mark.long  # of two runs in one process both formats are asked by test_hash_diff_repeats
+@pytest.mark.one_format("iceberg")
 def test_two_processes_at_once_end_as_if_one_had_run_after_the_other(
     project: Project, settings: dict[str, str], tmp_path: Path
 ) -> None:

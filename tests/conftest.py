@@ -35,11 +35,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--every-test"):
         return
     asked = config.getoption("--table-format")
-    marked = [(item, item.get_closest_marker("one_format")) for item in items]
-    left_out = [item for item, marker in marked if marker is not None and asked not in marker.args]
-    left_out += [item for item in items if item not in left_out and item.get_closest_marker("long") is not None]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+
+    def is_left_out(item: pytest.Item) -> bool:
+        one_format = item.get_closest_marker("one_format")
+        elsewhere = one_format is not None and asked not in one_format.args
+        return elsewhere or item.get_closest_marker("long") is not None
+
+    config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
+    items[:] = [item for item in items if not is_left_out(item)]
 
 
 def pytest_configure() -> None:

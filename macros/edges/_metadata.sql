@@ -133,6 +133,8 @@ insert into {{ dbt_cdc._metadata_relation() }} ({{ dbt_cdc._metadata_columns() |
 values
     {{ rows | join(',\n    ') }}
     {%- endcall -%}
+    {#- appends that meet would leave the session with a table that lacks one of them -#}
+    {%- do dbt_cdc._look_again(dbt_cdc._load_relation(dbt_cdc._metadata_relation())) -%}
 {%- endmacro -%}
 
 

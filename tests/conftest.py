@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import dbt.parser.manifest
+import dbt.task.runnable
 import pytest
 from dbt_common.tests import enable_test_caching
 from pyspark.sql import SparkSession
@@ -45,8 +47,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if not is_left_out(item)]
 
 
+def write_no_manifests() -> None:
+    """dbt writes target/manifest.json twice a command, a twelfth of the time, and no test reads it."""
+    for module in (dbt.parser.manifest, dbt.task.runnable):
+        module.write_manifest = lambda *_: None  # type: ignore[attr-defined]
+
+
 def pytest_configure() -> None:
     demo.parse_macros_once()
+    write_no_manifests()
     enable_test_caching()  # dbt's own, of what it finds in the text of macros
 
 

@@ -259,3 +259,28 @@ def test_ref_changes_by_version_reads_hudi(changes: Changes) -> None:
     changes.write("seen", "delete from {t}")
     project.dbt("run")
     assert project.rows("select id from {schema}.seen") == []
+
+
+def test_ref_changes_by_column_reads_hudi(changes: Changes) -> None:
+    project = changes.project
+    changes.create("orders", "id int, v string, cdc_datetime_updated timestamp")
+    changes.write("orders", "insert into {t} values (1, 'a', timestamp '2024-01-01'), (2, 'b', timestamp '2024-01-01')")
+    project.write(
+        {
+            "models/seen.sql": """
+                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                select id, v, {{ var('run') }} as run from {{ dbt_cdc.ref_changes(source('given', 'orders')) }}
+            """,
+            "models/s.yml": f"sources: [{{name: given, schema: {project.schema}, tables: [{{name: orders}}]}}]",
+        }
+    )
+    project.dbt("run", "--vars", "run: 1")
+    changes.write("orders", "update {t} set v = 'c', cdc_datetime_updated = timestamp '2024-01-02' where id = 1")
+    project.dbt("run", "--vars", "run: 2")
+    project.dbt("run", "--vars", "run: 3")
+    assert project.rows("select id, v, run from {schema}.seen order by id") == [(1, "c", 2), (2, "b", 1)]
+    watermarks = "select tracked_by, column_name, watermark, sequence from {schema}.cdc_metadata order by sequence"
+    assert project.rows(watermarks) == [
+        ("column", "cdc_datetime_updated", "1704067200000000", 1),
+        ("column", "cdc_datetime_updated", "1704153600000000", 2),
+    ]

@@ -108,6 +108,7 @@ def log_writes(monkeypatch: pytest.MonkeyPatch) -> LogWrites:
     return writes
 
 
+@pytest.mark.one_format("iceberg")
 def test_the_log_of_a_first_load_is_whole_after_empty_and_killed_runs(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
+
 from tests.support.project import Project
 
 READER = """
@@ -13,6 +15,7 @@ READER = """
 """
 
 
+@pytest.mark.one_format("iceberg")  # whose catalog keeps what it has read of a table
 def test_many_models_start_at_once_on_an_empty_database_and_a_long_history_is_read_quickly(project: Project) -> None:
     schema, metadata = project.schema, f"{project.schema}_metadata"
     project.configure(vars={"dbt_cdc": {"metadata_schema": metadata}})

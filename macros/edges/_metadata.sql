@@ -116,25 +116,27 @@ group by source, destination
 
 {%- macro _append_edges(edges) -%}
     {%- if not edges -%}{%- do return(none) -%}{%- endif -%}
-    {%- if dbt_cdc._load_relation(dbt_cdc._metadata_relation()) is none -%}
+    {%- set relation = dbt_cdc._metadata_relation() -%}
+    {%- set existing = dbt_cdc._load_relation(relation) -%}
+    {%- set format = dbt_cdc._format_of(existing) if existing else model.config.file_format -%}
+    {%- if existing is none -%}
         {#- on-run-start saw no reader in the code of a Python model that calls ref_changes by way of another module -#}
-        {%- do dbt_cdc._create_metadata_beside_others(dbt_cdc._metadata_relation(), model.config.file_format) -%}
+        {%- do dbt_cdc._create_metadata_beside_others(relation, format) -%}
     {%- endif -%}
     {%- set rows = [] -%}
     {%- for edge in edges -%}
         {%- do rows.append('(' ~ ([
             dbt_cdc._literal(edge.source), dbt_cdc._literal(edge.destination), dbt_cdc._edge_time(edge),
             dbt_cdc._literal(edge.by), dbt_cdc._literal(edge.get('column')), dbt_cdc._literal(edge.get('type')),
-            dbt_cdc._literal(edge.get('watermark')), edge.sequence,
-            'current_timestamp()', dbt_cdc._literal(invocation_id)] | join(', ')) ~ ')') -%}
+            dbt_cdc._literal(edge.get('watermark')), edge.sequence, 'current_timestamp()', dbt_cdc._literal(invocation_id)] | join(', ')) ~ ')') -%}
     {%- endfor -%}
     {%- call statement('dbt_cdc_edges') -%}
-insert into {{ dbt_cdc._metadata_relation() }} ({{ dbt_cdc._metadata_columns() | join(', ') }})
+insert into {{ relation }} ({{ dbt_cdc._metadata_columns() | join(', ') }})
 values
     {{ rows | join(',\n    ') }}
     {%- endcall -%}
     {#- appends that meet would leave the session with a table that lacks one of them -#}
-    {%- do dbt_cdc._look_again(dbt_cdc._load_relation(dbt_cdc._metadata_relation())) -%}
+    {%- do dbt_cdc._look_again(relation, format) -%}
 {%- endmacro -%}
 
 

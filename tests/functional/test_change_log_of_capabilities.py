@@ -108,7 +108,7 @@ def log_writes(monkeypatch: pytest.MonkeyPatch) -> LogWrites:
     return writes
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.one_format("iceberg")  # what is killed here is not the format's
 def test_the_log_of_a_first_load_is_whole_after_empty_and_killed_runs(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,12 +45,12 @@ lint: setup ## ruff, mypy
 # Two workers, each with a Spark of its own; a file's tests stay together, folders of long files come first
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-test-delta: setup ## the tests on Delta, dbt's own for snapshots and servers (thrift, Spark Connect) included
-	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional tests/unit $(WORKERS) \
+test-delta: setup ## the tests on Delta, servers (thrift, Spark Connect) included
+	$(PYTEST) tests/servers tests/property tests/integration tests/functional tests/unit $(WORKERS) \
 	  --table-format delta $(OPTIONS)
 
-test-iceberg: setup ## those of them that depend on the format, on Iceberg
-	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional $(WORKERS) \
+test-iceberg: setup ## the tests on Iceberg, dbt's own for snapshots included
+	$(PYTEST) tests/servers tests/property tests/dbt_adapter tests/functional $(WORKERS) \
 	  --table-format iceberg $(OPTIONS)
 
 # Hudi's own tests, and those that ask the same of every format

@@ -18,7 +18,7 @@ MODE = "metadata_on"
 
 #: dbt-tests-adapter 1.20 is written for an older pytest
 OLDER = pytest.mark.filterwarnings("ignore:Class-scoped fixtures defined as instance methods")
-pytestmark = [OLDER, pytest.mark.one_format("delta")]
+pytestmark = [OLDER, pytest.mark.one_format("iceberg")]
 
 
 class Exact:

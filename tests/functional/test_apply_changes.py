@@ -115,6 +115,7 @@ def test_the_employees_feed_gives_both_tables(project: Project) -> None:
     assert project.run_results()["scd2"]["message"] == "APPLY CHANGES (8 events: 0 inserted, 0 updated, 0 deleted)"
 
 
+@pytest.mark.one_format("iceberg")
 def test_the_examples_give_the_same_in_their_runs_in_one_run_and_backwards(project: Project) -> None:
     rows, expected = [], []
     for case, (runs, versions) in CASES.items():

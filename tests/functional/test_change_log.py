@@ -43,6 +43,7 @@ def give(changes: Changes, *rows: str) -> None:
     changes.write("feed", f"insert overwrite {{t}} select * from {values}")
 
 
+@pytest.mark.one_format("iceberg")  # tests/property shows the logs of Delta
 def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) -> None:
     project, run = changes.project, ("run", "--select", *MODES)
     give(changes, "(1, 'a', map('x', 1))", "(2, 'b', null)")

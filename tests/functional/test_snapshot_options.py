@@ -122,6 +122,7 @@ def write_project(project: Project, names: set[str]) -> None:
     )
 
 
+@pytest.mark.one_format("delta")  # tests/property shows Iceberg
 def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project: Project) -> None:
     names = set(SNAPSHOTS) if project.file_format == "iceberg" else ELSEWHERE
     write_project(project, names)
@@ -191,7 +192,7 @@ snapshots:
 """
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_a_missing_or_coarse_updated_at_leaves_one_open_record_and_no_overlap(project: Project) -> None:
     # `--sample` takes rows of a window of this time
     project.write({"models/sources.yml": SOURCES.replace("name: things", "name: things, config: {event_time: at}")})

@@ -268,6 +268,7 @@ def test_it_runs_over_spark_connect(tmp_path: Path, table_format: str, server: S
     assert [name for name in said if not name.startswith("dbt_cdc-on-run-start")] == []
 
 
+@pytest.mark.long  # the shop, below, shows the same
 @pytest.mark.one_format("iceberg")
 def test_sql_runs_over_thrift_and_python_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
     output = {**thrift(server.thrift_port), "schema": "over_both"}

@@ -27,9 +27,8 @@
     {%- set raw = dbt_cdc._debezium_raw(feed, name) -%}
     {%- set base = dbt_cdc._base_type(type) -%}
     {%- if feed.form == 'json' and base in ['array', 'map', 'struct'] -%}
-        {%- do return('from_json(' ~ raw ~ ', ' ~ dbt_cdc._literal(type) ~ ')') -%}
-    {%- endif -%}
-    {%- if feed.encodings.get(name) -%}
+        {%- set read = dbt_cdc._debezium_nested(raw, type) -%}
+    {%- elif feed.encodings.get(name) -%}
         {%- set read = dbt_cdc._debezium_decoded(raw, feed.encodings[name], name, type, base) -%}
     {%- elif feed.form != 'json' or base not in dbt_cdc._debezium_encodings() -%}
         {%- set read = dbt_cdc._debezium_cast(feed, raw, name, type, base) -%}
@@ -43,6 +42,14 @@
         {%- set read = 'if(startswith(' ~ raw ~ ", '{'), " ~ own ~ ', ' ~ read ~ ')' -%}
     {%- endif -%}
     {%- do return(dbt_cdc._read_or_fail('from_debezium', name, type, raw, read)) -%}
+{%- endmacro -%}
+
+
+{%- macro _debezium_nested(raw, type) -%}
+    {#- JSON text of an array, map or struct: NULL if anything within can't be read, of which Spark keeps the text. -#}
+    {%- set whole = 'from_json(concat(' ~ dbt_cdc._literal('{"v":') ~ ', ' ~ raw ~ ", '}'), "
+                    ~ dbt_cdc._literal('v ' ~ type ~ ', unread string') ~ ", map('columnNameOfCorruptRecord', 'unread'))" -%}
+    {%- do return('if(' ~ whole ~ '.unread is null, ' ~ whole ~ '.v, null)') -%}
 {%- endmacro -%}
 
 

@@ -55,7 +55,7 @@ FULL = {
     "local": 1700000000123456,
     "zoned": "2023-11-14T22:13:20.5Z",
     "photo": "AP8=",
-    "tags": ["a", "b,c"],
+    "tags": ["a", "b,c", None],
     "active": True,
     "huge": 9223372036854775807,
     "ratio": 1.5,
@@ -71,7 +71,7 @@ FULL_ROW = (
     datetime(2023, 11, 14, 22, 13, 20, 123456),
     datetime(2023, 11, 14, 22, 13, 20, 500000),
     bytearray(b"\x00\xff"),
-    ["a", "b,c"],
+    ["a", "b,c", None],
     True,
     9223372036854775807,
     1.5,
@@ -292,7 +292,8 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "numbers", texts([payload("c", 1, after={"amount": too_long})]), "value string")
     store(project, "flattened", texts([{"id": 1, "__op": "c"}]), "value string")
     store(project, "broken", [('{"op": "c", "after": {"id": ',)], "value string")
-    unreadable = {"id": "x1", "amount": "a", "day": "soon", "bytes": "é!"}
+    unreadable: dict[str, Any] = {"id": "x1", "amount": "a", "day": "soon", "bytes": "é!"}
+    unreadable |= {"sizes": [1, "x"], "more": {"k": 1, "l": "y"}, "pair": {"a": {"b": [1.5]}}}
     store(project, "unreadable", texts([payload("c", 1, after={n: v}) for n, v in unreadable.items()]), "value string")
     micro_time = with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})
     store(project, "micro_times", texts([micro_time]), "value string")
@@ -305,6 +306,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "structs", [((1,), (2,), "u")], image)
     store(project, "opless", [(None, (1,), None)], image)
     types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary"}
+    types |= {"sizes": "array<int>", "more": "map<string,int>", "pair": "struct<a: struct<b: array<int>>>"}
     encodings = {"amount": "text", "bytes": "base64"}
     one_each = {
         f"models/unreadable_{name}.sql": model(
@@ -356,7 +358,8 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         project.sql("reset spark.sql.ansi.enabled")
     for told in [
         *(
-            f"dbt_cdc: from_debezium: column {name} ({types[name]}) can not be read from: {value}"
+            f"dbt_cdc: from_debezium: column {name} ({types[name]}) can not be read from: "
+            + (value if isinstance(value, str) else json.dumps(value, separators=(",", ":")))
             for name, value in unreadable.items()
         ),
         "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 12a",

@@ -46,6 +46,7 @@ MODELS = {
 }
 
 
+@pytest.mark.long  # test_snapshot_options and test_hash_diff have names that need quotes
 @pytest.mark.skipif("config.getoption('table_format') != 'iceberg'", reason="Spark's own catalog refuses such names")
 def test_tables_with_a_dot_in_their_names_follow_three_days(project: Project) -> None:
     project.configure(quoting={"identifier": True})

@@ -50,7 +50,7 @@ test-delta: setup ## the tests on Delta, servers (thrift, Spark Connect) include
 	  --table-format delta $(OPTIONS)
 
 test-iceberg: setup ## the tests on Iceberg, dbt's own for snapshots included
-	$(PYTEST) tests/servers tests/property tests/dbt_adapter tests/functional $(WORKERS) \
+	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional $(WORKERS) \
 	  --table-format iceberg $(OPTIONS)
 
 # Hudi's own tests, and those that ask the same of every format

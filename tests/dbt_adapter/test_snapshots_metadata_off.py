@@ -8,4 +8,4 @@ from tests.dbt_adapter.test_snapshots import *  # noqa: F403
 from tests.dbt_adapter.test_snapshots import OLDER
 
 MODE = "metadata_off"
-pytestmark = [OLDER, pytest.mark.one_format("delta"), pytest.mark.long]
+pytestmark = [OLDER, pytest.mark.one_format("iceberg"), pytest.mark.long]

@@ -359,7 +359,7 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
     assert edges(project) == []
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.one_format("delta")
 def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: Project) -> None:
     project.sql(
         "create table {schema}.orders (id int, amount int, cdc_datetime_updated timestamp, shop struct<name: string>)"

@@ -18,7 +18,7 @@ from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from integration_tests import demo
 from tests.support.hash_diff import PROPERTIES, Expected, Killed, Model, Rows, kill
-from tests.support.killed_load import COMMITS, STAGES
+from tests.support.killed_load import EACH_KIND, STAGES
 from tests.support.project import Project
 from tests.support.spark import ROOT
 
@@ -264,7 +264,7 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
 def test_a_process_killed_while_it_writes_leaves_what_the_next_one_makes_good(
     table_format: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    last = len(STAGES) if pytestconfig.getoption("--every-test") else COMMITS
+    last = len(STAGES) if pytestconfig.getoption("--every-test") else EACH_KIND
     quick = {"PYSPARK_SUBMIT_ARGS": demo.submit_arguments(table_format), "DBT_CDC_DRIVER_MEMORY": "1g"}
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **quick}
     command = [sys.executable, "-m", "tests.support.killed_load", table_format, str(tmp_path / "warehouse"), str(last)]

@@ -66,7 +66,7 @@ def formats(project: Project) -> dict[str, list[str]]:
     return named if project.file_format == "iceberg" else {**named, "parquet": ["append", "insert_overwrite"]}
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.one_format("delta")
 def test_incremental_python_models_do_what_their_sql_twins_do(project: Project) -> None:
     project.write({"models/raw.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: events}}]}}]"})
     for file_format, names in formats(project).items():

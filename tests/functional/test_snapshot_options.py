@@ -122,7 +122,6 @@ def write_project(project: Project, names: set[str]) -> None:
     )
 
 
-@pytest.mark.one_format("delta")  # tests/property shows Iceberg
 def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project: Project) -> None:
     names = set(SNAPSHOTS) if project.file_format == "iceberg" else ELSEWHERE
     write_project(project, names)

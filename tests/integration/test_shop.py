@@ -21,8 +21,6 @@ from tests.support.spark import ROOT
 
 NOT_COPIED = shutil.ignore_patterns("packages.yml", "profiles.yml", "dbt_packages", "target", "logs", "warehouse")
 
-pytestmark = pytest.mark.one_format("delta")  # tests/servers has it on Iceberg
-
 
 @dataclass(frozen=True)
 class SecondDay:

@@ -286,7 +286,7 @@ OF_STAFF = {
 }
 
 
-@pytest.mark.one_format("delta")  # the shop, below, is the same on Iceberg
+@pytest.mark.one_format("delta")  # the shop, below, shows the same on Iceberg, where --every-test asks for it
 def test_loads_and_feeds_run_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
     project = make_project(tmp_path, {**CONNECT, "schema": "fed"}, table_format, {**PEOPLE, "models/staff.sql": STAFF})
     queries = OF_PEOPLE | OF_STAFF
@@ -303,7 +303,7 @@ def test_the_shop_runs_over_spark_connect(tmp_path: Path, table_format: str, ser
     builds_two_days(tmp_path, {**CONNECT, "schema": "shop_connect"}, table_format, server.connect_url)
 
 
-@pytest.mark.long  # the project above shows both ways, loads and feeds Spark Connect, each capability its tables
+@pytest.mark.long  # the projects above show the ways to run, tests/integration the shop
 @pytest.mark.one_format("iceberg")
 def test_the_shop_runs_with_sql_over_thrift(tmp_path: Path, table_format: str, server: Server) -> None:
     builds_two_days(tmp_path, {**thrift(server.thrift_port), "schema": "shop_both"}, table_format, server.connect_url)

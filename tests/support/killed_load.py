@@ -67,8 +67,8 @@ STAGES: list[Stage] = [
     (TWO, while_writing(Load, "_write_sensitive", "__sensitive_base"), False),
     (ONE, while_writing(Tables, "sync_history", "__history"), True),
 ]
-#: those up to here are killed in the write that commits: a first load's and a merge's
-COMMITS = 2
+#: those up to here have each kind of write once: a first load's, a merge's, the history's, a table beside the base
+EACH_KIND = 4
 
 
 def warm_up(spark: Any) -> None:

@@ -46,7 +46,9 @@
 {%- macro _history_faults(table, version, read_at) -%}
     {#- What keeps the changes since a watermark from being told. A table that was dropped and made anew counts its versions
         from 0 again: the commit's time tells. -#}
-    {%- set remedy = ", so what was deleted since is not known: run this model with --full-refresh" -%}
+    {%- set remedy = ", so what was deleted since is not known: run this model with --full-refresh"
+                     ~ (", which drops its events and their history" if model.config.materialized == 'apply_changes' else '')
+                     ~ ", or `dbt run-operation reset_watermarks` to read all rows and keep those that were deleted since" -%}
     {%- set read = "version " ~ version ~ " of " ~ table.source ~ ", which this model has read last, " -%}
     {%- for commit in table.timeline.commits if commit.version == version and commit.micros | string == read_at -%}
         {%- if not dbt_cdc._is_told_since(table, version) -%}

@@ -74,10 +74,13 @@
 
 {%- macro _starts_anew() -%}
     {#- Whether this run builds the model from nothing, decided as its materialization decides it. (Not by dbt's
-        is_incremental: that needs the context of a model, which there is none of while a Python model runs.) -#}
+        is_incremental: that needs the context of a model, which there is none of while a Python model runs. apply_changes
+        builds a table that is gone from its ledger.) -#}
     {%- set full_refresh = model.config.get('full_refresh') -%}
     {%- if (flags.FULL_REFRESH if full_refresh is none else full_refresh) -%}{%- do return(true) -%}{%- endif -%}
-    {%- set incremental = model.config.materialized == 'incremental' -%}
-    {%- set existing = load_relation(this) if incremental else dbt_cdc._load_relation(this) -%}
+    {%- if model.config.materialized == 'apply_changes' -%}
+        {%- do return(dbt_cdc._load_relation(dbt_cdc._companion(this, 'events')) is none) -%}
+    {%- endif -%}
+    {%- set existing = load_relation(this) -%}
     {%- do return(existing is none or existing.is_view) -%}
 {%- endmacro -%}

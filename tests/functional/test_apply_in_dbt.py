@@ -179,3 +179,64 @@ def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(
         [(1, 1, 1, 3), (2, 5, 1, 2), (2, 6, 2, None), (4, 4, 2, None)],
         [(1, None, 3), (1, 1, 1), (2, 5, 1), (2, 6, 2), (4, 4, 2)],
     )
+    # constraints of others: over a column of their own it is left to Delta
+    project.sql("alter table {schema}.checked add columns (note string)")
+    project.sql("alter table {schema}.checked add constraint noted check (note is null or id < 50)")
+    project.sql("alter table {schema}.checked add constraint even check (coalesce(id, 0) <> 7)")
+    error = refused("(7, 7, 'U', 4)")
+    assert "1 row(s) break the constraint 'even' of the table, coalesce ( id , 0 ) <> 7, for example " in error
+    run("(5, 5, 'U', 4)")
+    assert project.rows("select * from {schema}.checked where id = 5") == [(5, 5, 4, None, None)]
+    # what Delta shows nobody, for the word in it: the model says it, else Delta's write tells
+    secret = "      - {type: check, name: Secret, expression: \"id <> 8 or 'secret' = ''\"}\n    columns:"
+    project.write({"models/checked.yml": CHECKED.replace("    columns:", secret)})
+    project.sql("alter table {schema}.checked add constraint secret check (id <> 8 or 'secret' = '')")
+    project.sql("alter table {schema}.checked add constraint unseen check (id <> 9 or 'token' = '')")
+    error = refused("(8, 8, 'U', 5)")
+    assert "1 row(s) break the constraint 'Secret' of the table, id <> 8 or 'secret' = '', for example " in error
+    run("(6, 6, 'U', 5)")
+    assert project.rows("select * from {schema}.checked where id > 4 order by id") == [
+        (5, 5, 4, None, None),
+        (6, 6, 5, None, None),
+    ]
+
+
+NARROW = """
+models:
+  - name: narrow
+    config:
+      contract: {enforced: true}
+    columns:
+      - {name: id, data_type: smallint}
+      - {name: v, data_type: tinyint}
+      - {name: inside, data_type: "struct<a: smallint, b: array<tinyint>>"}
+      - {name: __START_AT, data_type: smallint}
+      - {name: __END_AT, data_type: smallint}
+"""
+
+
+def test_a_contract_of_types_that_the_format_widens_holds_in_every_run(project: Project) -> None:
+    batch = (
+        "select cast(id as smallint) as id, cast(v as tinyint) as v, op, cast(seq as smallint) as seq,"
+        " named_struct('a', cast(v as smallint), 'b', array(cast(v as tinyint))) as inside"
+        " from values {{ var('batch') }} as t(id, v, op, seq)"
+    )
+    project.write({"models/narrow.sql": HEADER + batch, "models/narrow.yml": NARROW})
+    project.dbt("run", "--vars", "{batch: \"(1, 1, 'U', 1), (2, 2, 'U', 1)\"}")
+    project.dbt("run", "--vars", "{batch: \"(1, 3, 'U', 2), (2, null, 'D', 2)\"}")
+    assert project.rows("select * from {schema}.narrow order by id, v") == [
+        (1, 1, (1, [1]), 1, 2),
+        (1, 3, (3, [3]), 2, None),
+        (2, 2, (2, [2]), 1, 2),
+    ]
+    assert project.columns("narrow") == [
+        ("id", "int"),
+        ("v", "int"),
+        ("inside", "struct<a:int,b:array<int>>"),
+        ("__START_AT", "int"),
+        ("__END_AT", "int"),
+    ]
+    # a type that the table does not hold is still refused
+    project.write({"models/narrow.yml": NARROW.replace("name: v, data_type: tinyint", "name: v, data_type: bigint")})
+    said = project.error("run", "--vars", "{batch: \"(4, 4, 'U', 4)\"}")
+    assert "the contract says that v is bigint, it is int" in said

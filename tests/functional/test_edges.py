@@ -533,6 +533,48 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     assert waiting_by_version() == ["the upstream keeps no versions"] * 3
 
 
+@pytest.mark.one_format("delta")
+def test_what_was_deleted_upstream_reaches_apply_changes_whose_table_is_built_anew(project: Project) -> None:
+    project.sql("create table {schema}.orders (id int, seq int) using " + project.file_format)
+    project.sql("insert into {schema}.orders values (1, 1), (2, 1), (3, 1)")
+    source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]"
+    # the sequence of a delete is that of the row; it comes after it
+    history = """
+        {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'seq', 'stored_as_scd_type': 2,
+                  'apply_as_deletes': "_op = 'd'", 'except_column_list': ['_op']}}) }}
+        select id, if(_op = 'd', seq + 1, seq) as seq, _op
+        from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by='version') }}
+    """
+    project.write({"models/sources.yml": source, "models/history.sql": history})
+    project.dbt("run")
+    history = "select id, seq, __START_AT, __END_AT from {schema}.history order by id, seq"
+    assert project.rows(history) == [(1, 1, 1, None), (2, 1, 1, None), (3, 1, 1, None)]
+
+    project.sql("delete from {schema}.orders where id = 2")
+    project.sql("update {schema}.orders set seq = 5 where id = 3")
+    project.sql("drop table {schema}.history")  # never the ledger, as the docs say
+    project.dbt("run")
+    assert project.rows(history) == [(1, 1, 1, None), (2, 1, 1, 2), (3, 1, 1, 5), (3, 5, 5, None)]
+
+    # the version is gone: what was deleted is not known, and either way of going on is named with what it costs
+    project.sql("drop table {schema}.orders")
+    project.sql("create table {schema}.orders (id int, seq int) using " + project.file_format)
+    project.sql("insert into {schema}.orders values (3, 6)")
+    told = project.error("run")
+    assert "is no longer in its history" in told
+    assert "run this model with --full-refresh, which drops its events and their history" in told
+    assert "or `dbt run-operation reset_watermarks` to read all rows and keep those that were deleted since" in told
+    project.dbt("run-operation", "reset_watermarks", "--args", f"{{destination: {project.schema}.history}}")
+    project.dbt("run")
+    assert project.rows(history) == [(1, 1, 1, None), (2, 1, 1, 2), (3, 1, 1, 5), (3, 5, 5, 6), (3, 6, 6, None)]
+
+    # without its ledger the table is refused, without both everything is read
+    project.sql("drop table {schema}.history")
+    project.sql("drop table {schema}.history__events")
+    project.dbt("run")
+    assert project.rows(history) == [(3, 6, 6, None)]
+
+
 def test_a_readers_key_that_is_not_its_upstreams_is_refused_where_changes_show_it(project: Project) -> None:
     project.sql(f"create table {{schema}}.orders (id int, customer int, amount int) using {project.file_format}")
     project.sql("insert into {schema}.orders values (1, 7, 10), (2, 7, 20), (3, 8, 30)")

@@ -47,12 +47,13 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
 
 
 {%- macro _hash_diff_begun(base) -%}
-    {#- Whether a load has ended: the history is of this base table then. A first load makes the table anew that `--empty`, or a
-        run that was killed, has left; so its log begins anew. -#}
+    {#- Whether a load has ended, which its marker says. A first load makes the table anew that `--empty`, or a run that was
+        killed, has left; so its log begins anew. -#}
     {%- if base is none or not dbt_cdc._meta().get('change_log') -%}{%- do return(base is not none) -%}{%- endif -%}
-    {%- set history = dbt_cdc._load_relation(dbt_cdc._companion(this, 'history')) -%}
-    {%- set loads = dbt_cdc._own_properties(history).get('dbt_cdc.first_load') if history is not none else none -%}
-    {%- do return(loads is not none and loads == dbt_cdc._own_properties(base).get('dbt_cdc.first_load')) -%}
+    {%- if 'dbt_cdc.first_load' not in dbt_cdc._own_properties(base) -%}{%- do return(false) -%}{%- endif -%}
+    {%- do dbt_cdc._look_again(base) -%}
+    {%- set ended = "keyhash = '' and not startswith(_dbt_cdc_load, 'pending:')" -%}
+    {%- do return(run_query('select 1 as ended from ' ~ base ~ ' where ' ~ ended).rows | length > 0) -%}
 {%- endmacro -%}
 
 

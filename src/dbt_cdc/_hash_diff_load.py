@@ -147,12 +147,16 @@ class Load:
         at_own_place = settings.location_root is not None
         there = settings.full_refresh or self.tables.exists(settings.base)
         careful = there or bool(layout.sensitive) or settings.on_cast_error == "rejects" or at_own_place
+        count = None
         if careful:
             staged = self._hold(staged)
             count = self._check_first(staged, layout)
+        # what is shown with the table's own commit: what has been checked, and has no other table to wait for
+        whole = count is not None and not layout.sensitive and not settings.empty
         with unless_beaten(settings):
             self._write_rejects(frame, layout, anew=True)
-        rows, properties = self._first_rows(staged, layout), {**layout.properties(settings), FIRST_LOAD: self.id}
+        rows = self._first_rows(staged, layout, count if whole else None)
+        properties = {**layout.properties(settings), FIRST_LOAD: self.id}
         if self.tables.marker() != marker:
             raise_other_run(settings)
         self._log_stage(f"writes {settings.base}")
@@ -160,7 +164,7 @@ class Load:
             if there and not settings.full_refresh:
                 self.tables.drop_leftover()
             self.tables.create(settings.base, rows, properties, settings.partition_by, replace=settings.full_refresh)
-        if not careful:
+        if count is None:
             rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
             try:
                 count = self._check_first(rows, layout)
@@ -168,13 +172,18 @@ class Load:
                 self.tables.discard(self.id)
                 raise
         self._write_sensitive(staged.where(f"{FAULT} is null"), layout)
-        if not settings.empty:
+        if whole:
+            self.tables.check_last(self.id)
+        elif not settings.empty:
             self.tables.confirm(self.id, count)
         self._create_model(layout)
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}
 
-    def _first_rows(self, staged: Any, layout: Layout) -> Any:
-        """All rows as I, their faults in the column of the load's id until these are checked, and a pending marker."""
+    def _first_rows(self, staged: Any, layout: Layout, count: int | None) -> Any:
+        """All rows as I, their faults in the column of the load's id until these are checked, and the marker.
+
+        `count`: the number of rows, where the load is done with these; None: the marker is pending.
+        """
         settings = self.settings
         date = settings.date
         names = [column.name for column in layout.stored]
@@ -183,10 +192,10 @@ class Load:
             f"cast(null as date) as {SUPPLIED}", f"{FAULT} as {LOAD}",
         )  # fmt: skip
         marker = self.spark.range(1).selectExpr(
-            "'' as keyhash", "cast(null as string) as nonkeyhash",
+            "'' as keyhash", f"{'cast(null as string)' if count is None else literal(str(count))} as nonkeyhash",
             *[f"cast(null as {column.type}) as {quote(column.name)}" for column in layout.stored],
             f"{literal(settings.extract_type)} as operation", f"{date} as eff_start_date",
-            f"cast(null as date) as {SUPPLIED}", f"{literal(PENDING + self.id)} as {LOAD}",
+            f"cast(null as date) as {SUPPLIED}", f"{literal((PENDING if count is None else '') + self.id)} as {LOAD}",
         )  # fmt: skip
         return rows.unionByName(marker)
 

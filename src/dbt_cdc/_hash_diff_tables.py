@@ -157,6 +157,10 @@ class Tables:
                 f"update {self.settings.base} set {LOAD} = {literal(load)}, nonkeyhash = '{rows}' "
                 f"where keyhash = '' and {LOAD} = {literal(PENDING + load)}"
             )
+        self.check_last(load)
+
+    def check_last(self, load: str) -> None:
+        """Fail if another run has taken the table over."""
         marker = self.marker()
         if marker is None or marker.load != load:
             raise_other_run(self.settings)

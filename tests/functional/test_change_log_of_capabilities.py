@@ -143,6 +143,19 @@ def test_the_log_of_a_first_load_is_whole_after_empty_and_killed_runs(
     assert log() == [("i", None, "a"), ("u", "a", "b")]
     assert project.rows("select id, v, operation from {schema}.hashed") == [(1, "b", "U")]
 
+    # killed once the load was whole, before its history was: both loads are in the log
+    for begun in (["--full-refresh"], []):
+        with monkeypatch.context() as patched:
+            patched.setattr(Tables, "_write_history", killed)
+            assert "killed" in project.error("run", "--select", "hashed", *begun, "--vars", "{batch: 3}")
+        project.sql("update {schema}.rows set v = 'c'")
+        run(4)
+        assert log() == [("i", None, "b"), ("u", "b", "c")]
+        for table in ("hashed__base", "hashed__history", "hashed__changes"):
+            project.sql("drop table {schema}." + table)
+        project.sql("drop view {schema}.hashed")
+        project.sql("update {schema}.rows set v = 'b'")
+
 
 def run_at_once(project: Project, statement: str, times: int) -> list[str]:
     """Run a statement several times at the same time; what those said that were refused."""

@@ -202,12 +202,29 @@ def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
     loaded.check(Expected.of(list(done.values())))
 
 
-def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
+def test_a_full_refresh_is_shown_by_one_commit_and_killed_then_made_good(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = model(project)
     first, whole = ("2020-01-01", rows(_1="a", _2="b"), "full"), ("2020-01-02", rows(_1="A", _2="b", _3="c"), "full")
     delta = ("2020-01-03", rows(_3="C"), "delta")
+    loaded.load(*first)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        kill(patched, Tables, "create", after=True)  # of the base table
+        loaded.load(*whole, full_refresh=True)
+    shown = [(1, "A", "I"), (2, "b", "I"), (3, "c", "I")]
+    assert project.rows("select id, v, operation from {schema}.t order by id") == shown
+    loaded.load(*delta)
+    loaded.check(Expected.of([whole, delta]))
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = model(project, sensitive_columns=["s"])
+    first = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
+    whole, delta = ("2020-01-02", {1: ("A", "p"), 3: ("c", "r")}, "full"), ("2020-01-03", {3: ("C", "r")}, "delta")
     loaded.load(*first)
     with monkeypatch.context() as patched, pytest.raises(Killed):
         kill(patched, Tables, "create", after=True)

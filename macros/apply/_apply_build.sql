@@ -9,7 +9,7 @@
     {%- endif -%}
     {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
-    {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(plan, 'purged', plan.batch) -%}
+    {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'purged', plan.batch) -%}
     {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.ledger, query, properties=properties)) -%}
 {%- endmacro -%}
 

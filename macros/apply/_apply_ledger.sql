@@ -1,7 +1,8 @@
 {#- The ledger, `<model>__events`: the set of all events ever given, and markers. It only grows, batch by batch:
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
-      begun               the events of a batch are recorded (of images: one marker for each version)
+      begun               the events of a batch are recorded (of images: one marker for each version, in whose _dbt_cdc_columns is the
+                          signature that their run had seen). A batch called so by _apply_of_all_keys has none of its own
       applied             {{ this }} shows the batch; one that is begun and not applied is that of a killed run, or of one at work.
                           A purge forgets both after a day
       purged              when old tombstones were last removed
@@ -31,20 +32,19 @@ recorded as (
 
 select {{ dbt_cdc._quoted_list(columns) | join(', ') }} from recorded
 union all
-{{ dbt_cdc._apply_marker(plan, 'begun', plan.batch, 'version' if plan.versions else 'null') }}
+{{ dbt_cdc._apply_marker(columns, 'begun', plan.batch,
+                         {'_dbt_cdc_sequence': 'version', '_dbt_cdc_columns': "array('" ~ plan.begun ~ "')"} if plan.versions else {}) }}
 {%- if plan.versions %}
 from ({{ plan.versions }}) as versions
 {%- endif %}
 {%- endmacro -%}
 
 
-{%- macro _apply_marker(plan, kind, batch, sequence='null') -%}
-    {%- set values = {'_dbt_cdc_kind': dbt_cdc._literal(kind), '_dbt_cdc_batch': dbt_cdc._literal(batch),
-                      '_dbt_cdc_processed_at': 'current_timestamp()', '_dbt_cdc_sequence': sequence} -%}
+{%- macro _apply_marker(ledger_columns, kind, batch, more={}) -%}
+    {%- set values = dict(more, _dbt_cdc_kind=dbt_cdc._literal(kind), _dbt_cdc_batch=dbt_cdc._literal(batch),
+                          _dbt_cdc_processed_at='current_timestamp()') -%}
     {%- set columns = [] -%}
-    {%- for name in dbt_cdc._apply_ledger_columns(plan) -%}
-        {%- do columns.append(values.get(name, 'null') ~ ' as ' ~ dbt_cdc._quote(name)) -%}
-    {%- endfor -%}
+    {%- for name in ledger_columns -%}{%- do columns.append(values.get(name, 'null') ~ ' as ' ~ dbt_cdc._quote(name)) -%}{%- endfor -%}
     {%- do return('select ' ~ columns | join(', ')) -%}
 {%- endmacro -%}
 
@@ -53,7 +53,7 @@ from ({{ plan.versions }}) as versions
     {#- Reads the markers only (the ledger is partitioned by kind).
           begun          a signature of the batches that other runs than `batch` recorded; 0: none did
           pending        batches that were recorded but never applied, because their run was killed
-          everything     whether one of those concerns all keys: it has a truncate, or is an image that was withdrawn
+          everything     whether one of those concerns all keys: it has a truncate, or is called so
           truncated      whether there ever was a truncate
           purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter -#}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
@@ -64,7 +64,7 @@ select
     {{ dbt_cdc._apply_signature(batch) }} as begun,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }})
-        or exists({{ pending }}, batch -> endswith(batch, '-withdrawn')) as everything,
+        or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_of_all_keys('') }}')) as everything,
     coalesce({{ purged_at }} <= greatest(current_timestamp() - interval {{ dbt_cdc._apply_span(retention) }}, current_timestamp() - interval 1 day), true) as purge_due,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated
 from {{ ledger }}
@@ -81,4 +81,10 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {#- Of the batches that other runs than `batch` recorded, from the markers. -#}
     {%- set begun = "collect_set(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> " ~ dbt_cdc._literal(batch) ~ ', _dbt_cdc_batch, null))' -%}
     {%- do return('cast(aggregate(' ~ begun ~ ', 0L, (signature, batch) -> signature ^ xxhash64(batch)) as string)') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_of_all_keys(batch) -%}
+    {#- The name of a marker without events, which has the next run compare all keys. -#}
+    {%- do return(batch ~ '-all-keys') -%}
 {%- endmacro -%}

@@ -5,7 +5,8 @@
         back is returned: in a bitemporal table a delete stays what was known, and rows of a batch that {{ this }} does not
         show yet say which keys it touched. -#}
     {%- if kept['dbt_cdc.stored_as_scd_type'] == 'bitemporal' -%}{%- do return('a bitemporal table forgets nothing') -%}{%- endif -%}
-    {%- if dbt_cdc._apply_batches(ledger, format).pending -%}
+    {%- set before = dbt_cdc._apply_batches(ledger, format) -%}
+    {%- if before.pending -%}
         {%- do return('a run that was killed or is still at work has recorded events that the table does not show yet: run the'
                       ~ ' model first') -%}
     {%- endif -%}
@@ -24,6 +25,12 @@ on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc
 when matched then delete
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(query) -%}
+    {%- if dbt_cdc._apply_batches(ledger, format).begun != before.begun -%}
+        {#- what another run has recorded meanwhile it has shown by what is forgotten now -#}
+        {%- set columns = dbt_cdc._columns_of(ledger) | map(attribute='name') -%}
+        {%- set marker = dbt_cdc._apply_marker(columns, 'begun', dbt_cdc._apply_of_all_keys('purged-' ~ invocation_id)) -%}
+        {%- do dbt_cdc._apply_execute('insert into ' ~ ledger ~ '\n' ~ marker) -%}
+    {%- endif -%}
     {%- if kept['dbt_cdc.source_kind'] == 'feed' -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(ledger)) -%}
     {%- endif -%}

@@ -54,14 +54,15 @@
     {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
     {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due and not plan.moments.system, truncated=kept.truncated) -%}
+    {%- set pending = dbt_cdc._apply_withdraw_killed(plan, kept.pending) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.kept['dbt_cdc.generation']) -%}
-        {%- do dbt_cdc._apply_finish_build(plan, kept.pending, state.kept['dbt_cdc.generation']) -%}
-    {%- elif kept.pending -%}
-        {%- do log('dbt_cdc: finishing ' ~ kept.pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
+        {%- do dbt_cdc._apply_finish_build(plan, pending, state.kept['dbt_cdc.generation']) -%}
+    {%- elif pending -%}
+        {%- do log('dbt_cdc: finishing ' ~ pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
-        {%- do dbt_cdc._apply_show(plan, kept.pending, kept.everything) -%}
+        {%- do dbt_cdc._apply_show(plan, pending, kept.everything or pending != kept.pending) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -111,30 +112,4 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
     {%- do dbt_cdc._apply_withdraw_overtaken(plan) -%}
     {%- set written = dbt_cdc._apply_show(plan, [plan.batch], plan.fresh_truncates > 0) -%}
     {%- do return(dbt_cdc._apply_report(plan, written.counts, '-- the events, recorded\n' ~ record ~ ';\n\n' ~ written.sql)) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_withdraw_overtaken(plan) -%}
-    {#- An image was compared with the rows as they were: where another run has recorded one meanwhile, this one says too
-        little. That run may already show some of it, and a third may have compared its own with that: a marker of another
-        batch takes its place, so that both look again, and the keys are built anew. -#}
-    {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun == plan.begun -%}
-        {%- do return(none) -%}
-    {%- endif -%}
-    {%- set withdrawn = plan.batch ~ '-withdrawn' -%}
-    {%- set query -%}
-merge into {{ plan.ledger }} as recorded
-using (select {{ dbt_cdc._literal(plan.batch) }} as batch) as own
-on recorded._dbt_cdc_batch = own.batch
-when matched and recorded._dbt_cdc_kind = 'begun' then update set
-    recorded._dbt_cdc_batch = {{ dbt_cdc._literal(withdrawn) }},
-    recorded._dbt_cdc_sequence = null
-when matched then delete
-    {%- endset -%}
-    {%- do dbt_cdc._apply_execute(query) -%}
-    {%- do dbt_cdc._apply_look_anew(plan) -%}
-    {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun) -%}
-    {%- do dbt_cdc._apply_show(plan, [withdrawn]) -%}
-    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
-                               wrote='its image was taken back') -%}
 {%- endmacro -%}

@@ -67,11 +67,10 @@
 
 
 {%- macro _apply_mark(plan, kind, batches) -%}
-    {%- set rows = [] -%}
-    {%- for batch in batches -%}{%- do rows.append(dbt_cdc._apply_marker(plan, kind, batch)) -%}{%- endfor -%}
+    {%- set rows, columns = [], dbt_cdc._apply_ledger_columns(plan) -%}
+    {%- for batch in batches -%}{%- do rows.append(dbt_cdc._apply_marker(columns, kind, batch)) -%}{%- endfor -%}
     {%- if rows -%}
-        {%- do dbt_cdc._apply_execute('insert into ' ~ plan.ledger ~ ' ('
-                                      ~ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') ~ ')\n'
+        {%- do dbt_cdc._apply_execute('insert into ' ~ plan.ledger ~ ' (' ~ dbt_cdc._quoted_list(columns) | join(', ') ~ ')\n'
                                       ~ rows | join('\nunion all\n')) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -234,6 +234,12 @@ class OtherRun:
             self.show("overtaken")
             self.project.sql("insert into {schema}.overtaken values (5, 'o', 1, null)")
 
+        if self.meets("halfway", r"insert into \S+\.halfway__events .* 'begun' ", statement):
+            columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+            markers = "(null, 2, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
+            event = "(2, 2, 'upsert', 11L, 'other', 'B')"  # an image of version 2
+            self.project.sql(f"insert into {{schema}}.halfway__events ({columns}) values {event}, {markers}")
+            self.project.sql("update {schema}.halfway set v = 'B' where id = 2")
         if "stale" in self.met and re.search(r"purge_due.*\bstale__events", statement, re.S) and self.killing:
             raise RuntimeError("killed")  # before it looks whether another run has come in between
 
@@ -253,6 +259,8 @@ class OtherRun:
             markers = "(null, 2, 'begun', 'other'), (null, null, 'applied', 'other')"
             self.project.sql(f"insert into {{schema}}.pictures__events ({columns}) values {markers}")
             self.project.sql("update {schema}.pictures set v = 'z' where id = 1")  # our event, shown by the other run
+        if "halfway" in self.met and self.killing and re.search(r"insert into \S+halfway__events", statement):
+            raise RuntimeError("killed")  # before it looks whether another run has come in between
 
     def meets(self, model: str, pattern: str, statement: str) -> bool:
         if model in self.met or not re.search(pattern, " ".join(statement.replace("`", "").split())):
@@ -277,7 +285,7 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     names = ("raced", "overtaken", "early")
     project.write(
         {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "second", "stale")}
-        | {"models/pictures.sql": IMAGES}
+        | {f"models/{name}.sql": IMAGES for name in ("pictures", "halfway")}
     )
     other = OtherRun(project)
     stock = session.Cursor.execute
@@ -303,21 +311,27 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     message = project.error("run", "--vars", "{run: 1}")
     assert "another run of this model has recorded an image at the same time: run it again" in message
     results = project.run_results()
-    assert {name: results[name]["status"] for name in (*names, "pictures", "stale")} == {
+    assert {name: results[name]["status"] for name in (*names, "pictures", "halfway", "stale")} == {
         **dict.fromkeys(names, "success"),
-        "pictures": "error",
-        "stale": "error",
+        **dict.fromkeys(("pictures", "halfway", "stale"), "error"),
     }
-    assert other.met == {*names, "pictures", "second", "stale"}
+    assert other.met == {*names, "pictures", "halfway", "second", "stale"}
     for name in names:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "a"), (2, "b")]
+    assert project.rows("select * from {schema}.halfway order by 1") == [(1, "a"), (2, "B")]
 
     other.killing = False
     project.dbt("run", "--vars", "{run: 2}")
     for name in ("raced", "stale"):
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "z"), (2, "b")]
+    # its image was compared with one older than the other's, so that it had no event of 2: taken back, and given again
+    assert project.rows("select * from {schema}.halfway order by 1") == [(1, "z"), (2, "b")]
+    events = (
+        "select id, _dbt_cdc_sequence, v from {schema}.halfway__events where _dbt_cdc_kind = 'upsert' order by 1, 2"
+    )
+    assert project.rows(events) == [(1, 1, "a"), (1, 3, "z"), (2, 1, "b"), (2, 2, "B"), (2, 3, "b")]
     applied = "select count(*) from {schema}.raced__events where _dbt_cdc_batch = 'other' and _dbt_cdc_kind = 'applied'"
     assert project.rows(applied) == [(1,)]
 
@@ -339,3 +353,36 @@ def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new
         (4, "n", 1, None, None),
         (5, "o", 1, None, "new"),
     ]
+
+
+def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {**OPTIONS, "stored_as_scd_type": 1}
+    batches = ["values (1, null, 10), (2, 'b', 1)", "values (3, 'c', 1)"]
+    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n" % options  # noqa: UP031
+    project.write({"models/purged.sql": header + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
+    project.dbt("run", "--vars", "{run: 0}")
+    stock = session.Cursor.execute
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        stock(self, sql, *parameters)
+        if re.search(r"merge into \S+purged__events`? as recorded\s+using \(\s+with events", sql):
+            # a late event, of a run that has seen the delete of 10 and so leaves the table as it is
+            columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+            markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
+            event = "(1, 5, 'upsert', 11L, 'other', 'late')"
+            project.sql(f"insert into {{schema}}.purged__events ({columns}) values {event}, {markers}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Cursor, "execute", execute)
+        project.dbt(
+            "run-operation", "purge_tombstones", "--args", "{model: purged, retention: 0 seconds}", "--vars", "{run: 0}"
+        )
+    events = "select id, _dbt_cdc_sequence, v from {schema}.purged__events where _dbt_cdc_kind in ('upsert', 'delete')"
+    assert sorted(project.rows(events)) == [(1, 5, "late"), (2, 1, "b")]
+    assert project.rows("select * from {schema}.purged order by id") == [(2, "b")]
+    project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select * from {schema}.purged order by id") == [(1, "late"), (2, "b"), (3, "c")]
+    marks = "select _dbt_cdc_kind, count(*) from {schema}.purged__events where _dbt_cdc_batch like '%-all-keys' group by all"
+    assert sorted(project.rows(marks)) == [("applied", 1), ("begun", 1)]

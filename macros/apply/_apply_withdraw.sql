@@ -1,0 +1,49 @@
+{#- Images that two runs record at once. An image was compared with the rows as they were: where another run has recorded one
+    meanwhile, it says too little, and is taken back. -#}
+{%- macro _apply_withdraw_overtaken(plan) -%}
+    {#- This run's own. The other run may already show some of it, and a third may have compared its own with that: a marker
+        of another batch takes its place, so that both look again, and the keys are built anew. -#}
+    {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun == plan.begun -%}
+        {%- do return(none) -%}
+    {%- endif -%}
+    {%- set withdrawn = dbt_cdc._apply_withdraw(plan, plan.batch) -%}
+    {%- do dbt_cdc._apply_look_anew(plan) -%}
+    {%- do dbt_cdc._apply_show(plan, [withdrawn]) -%}
+    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
+                               wrote='its image was taken back') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_withdraw_killed(plan, pending) -%}
+    {#- Those of killed runs, which had no time to look: each says what its run had seen recorded. What is pending then. -#}
+    {%- if plan.options.source_kind != 'snapshot' -%}{%- do return(pending) -%}{%- endif -%}
+    {%- set left = [] -%}
+    {%- for batch in pending -%}
+        {%- set seen = "max(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch = " ~ dbt_cdc._literal(batch) ~ ', _dbt_cdc_columns[0], null))' -%}
+        {%- set overtaken = run_query('select ' ~ seen ~ ' <> ' ~ dbt_cdc._apply_signature(batch) ~ ' from ' ~ plan.ledger
+                                      ~ " where _dbt_cdc_kind = 'begun'")[0][0] -%}
+        {%- if overtaken -%}
+            {%- do log('dbt_cdc: an image that an interrupted run recorded beside that of another run is taken back', info=true) -%}
+        {%- endif -%}
+        {%- do left.append(dbt_cdc._apply_withdraw(plan, batch) if overtaken else batch) -%}
+    {%- endfor -%}
+    {%- do return(left) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_withdraw(plan, batch) -%}
+    {%- set withdrawn = dbt_cdc._apply_of_all_keys(batch) -%}
+    {%- set query -%}
+merge into {{ plan.ledger }} as recorded
+using (select {{ dbt_cdc._literal(batch) }} as batch) as own
+on recorded._dbt_cdc_batch = own.batch
+when matched and recorded._dbt_cdc_kind = 'begun' then update set
+    recorded._dbt_cdc_batch = {{ dbt_cdc._literal(withdrawn) }},
+    recorded._dbt_cdc_sequence = null,
+    recorded._dbt_cdc_columns = null
+when matched then delete
+    {%- endset -%}
+    {%- do dbt_cdc._apply_execute(query) -%}
+    {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun) -%}
+    {%- do return(withdrawn) -%}
+{%- endmacro -%}

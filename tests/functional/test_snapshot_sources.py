@@ -147,9 +147,12 @@ def test_columns_that_a_snapshot_can_not_take_are_told_before_anything_is_writte
     assert "the source has a column 'DBT_valid_to', which is the name of a column that dbt writes" in error
     write(project, s={**BY_TIME, "meta": ON, "snapshot_meta_column_names": {"dbt_valid_to": "until"}})
     assert "updated_at (updated_at) is of type bigint, expected a date or timestamp" in project.error("snapshot")
-    project.configure(vars={"dbt_cdc": {"default_high_dtm": "9999-12-30", "default_high_dttm": "9999-02-30"}})
+    project.configure(vars={"dbt_cdc": {"metadata_schem": "own"}})
+    project.write({"models/m.sql": "select 1 as id"})  # whatever it is that runs
+    assert "unknown var 'metadata_schem', did you mean 'metadata_schema'?" in project.error("run")
+    project.remove("models/m.sql")
+    project.configure(vars={"dbt_cdc": {"default_high_dttm": "9999-02-30"}})
     error = project.error("snapshot")
-    assert "unknown var 'default_high_dtm', did you mean 'default_high_dttm'?" in error
     assert (
         "var 'default_high_dttm' must be a point in time such as 9999-12-31 23:59:59.999999, got \"9999-02-30\""
         in error

@@ -243,6 +243,35 @@ def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the
 
 
 @pytest.mark.one_format("iceberg")
+def test_a_long_log_is_gone_on_with_from_the_end_that_it_has_noted(changes: Changes) -> None:
+    project = changes.project
+
+    def run(key: int) -> str:
+        """The version whose rows the run wrote."""
+        give(changes, f"({key}, 'a', null)")
+        project.dbt("run", "--select", "key_op")
+        return str(changes.versions("key_op")[-1])
+
+    def noted() -> str:
+        return str(project.rows("show tblproperties {schema}.key_op__changes ('dbt_cdc.upto')")[0][1][::2])
+
+    begun = run(0)
+    run(1)
+    assert noted() == begun  # the rows after it say how far the log is
+    for key in range(2, 52):
+        changes.write("key_op", f"insert into {{t}} values ({key}, 'x', null)")
+    last = run(52)
+    assert noted() == last
+    run(53)
+    assert noted() == last
+    logged = project.rows("select op, key.id from {schema}.key_op__changes order by ts, key.id")
+    assert logged == [("i", key) for key in range(54)]
+    changes.ask(asked=f"ref('key_op'), begin='{begun}', format='net'")
+    project.dbt("run", "--select", "asked")
+    assert len(changes.answer("asked", "key_op")) == 53
+
+
+@pytest.mark.one_format("iceberg")
 def test_columns_that_come_and_go_are_logged_alike_in_every_mode(changes: Changes) -> None:
     project, run = changes.project, ("run", "--select", *MODES)
     itself = "{% if is_incremental() %}select * from {{ this }} where false{% else %}select id, v, m"

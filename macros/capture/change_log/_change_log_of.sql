@@ -1,18 +1,19 @@
 {#- What a table's log holds. -#}
 
-{%- macro _change_log_of(relation, table, is_looked_at_again=false) -%}
+{%- macro _change_log_of(relation, table, end_only=false, is_looked_at_again=false) -%}
     {#- relation, mode, from (version that it begins with), noted (last version that it is brought up to), upto (the same, or
         the oldest version of the table that has the same rows), commits (those that it knows, oldest first), lost (why what
         came after it can't be told, or none), restarts (a run has begun to build the table and its log anew); none if there
-        is no log of this key, or it belongs to the table as it was before a run that built it anew and was killed. -#}
+        is no log of this key, or it belongs to the table as it was before a run that built it anew and was killed. `end_only`:
+        the commits since the one that its properties name, for which few of its files are read. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if existing is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._own_properties(existing) -%}
     {%- set mode, begun = kept.get('dbt_cdc.change_log'), kept.get('dbt_cdc.from') -%}
     {%- if mode is none or kept.get('dbt_cdc.key') != table.key | join('\n') | lower -%}{%- do return(none) -%}{%- endif -%}
     {%- set commits = [] -%}
-    {%- for row in run_query("select version, max(unix_micros(ts)) as micros from " ~ existing
-                             ~ " group by version order by micros").rows -%}
+    {%- set newer = ' where ts >= timestamp_micros(' ~ kept['dbt_cdc.upto_micros'] ~ ')' if end_only else '' -%}
+    {%- for row in run_query('select version, max(unix_micros(ts)) as micros from ' ~ existing ~ newer ~ ' group by version').rows -%}
         {%- do commits.append({'version': row['version'] | string, 'micros': row['micros'] | int}) -%}
     {%- endfor -%}
     {%- set seen = {'version': kept['dbt_cdc.upto'], 'micros': kept['dbt_cdc.upto_micros'] | int} -%}
@@ -25,7 +26,7 @@
         {#- the log may be of a commit that another run made since this one looked at the table -#}
         {%- do dbt_cdc._look_again(table.relation) -%}
         {%- do table.update(timeline=dbt_cdc._for_format('timeline', table.format)(table.relation)) -%}
-        {%- do return(dbt_cdc._change_log_of(relation, table, is_looked_at_again=true)) -%}
+        {%- do return(dbt_cdc._change_log_of(relation, table, end_only, is_looked_at_again=true)) -%}
     {%- endif -%}
     {%- if lost and (restarts or table.unchecked) -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults([lost] if lost and not dbt_cdc._is_expired(table, upto) else []) -%}

@@ -64,7 +64,7 @@
     {#- True if the log goes on though a run had begun to build it anew. -#}
     {%- if dbt_cdc._load_relation(dbt_cdc._held_in(relation)) is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set table = dbt_cdc._changed_table(relation, unique_key=dbt_cdc._key_of_node(model), log=false) -%}
-    {%- set log = none if restart else dbt_cdc._change_log_of(relation, table) -%}
+    {%- set log = none if restart else dbt_cdc._change_log_of(relation, table, end_only=true) -%}
     {%- if log is none -%}
         {%- do dbt_cdc._start_change_log(relation, table, mode) -%}
     {%- else -%}
@@ -115,7 +115,7 @@ as
     {%- if log.noted == versions[-1] -%}{%- do return(none) -%}{%- endif -%}
     {%- set begin, end = dbt_cdc._past_quiet(commits, versions.index(log.upto)), commits | length - 1 -%}
     {%- if begin < end -%}{%- do dbt_cdc._append_to_change_log(table, log, begin, end) -%}{%- endif -%}
-    {%- do dbt_cdc._note_quiet_commits(log, commits[end]) -%}
+    {%- do dbt_cdc._note_end(log, commits[end]) -%}
     {#- a run that built the table anew and was killed then has left the table without its feed -#}
     {%- do dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
 {%- endmacro -%}
@@ -139,11 +139,11 @@ when not matched then insert ({{ inserted | join(', ') }}) values (found.{{ inse
 {%- endmacro -%}
 
 
-{%- macro _note_quiet_commits(log, commit) -%}
+{%- macro _note_end(log, commit) -%}
     {#- A commit without row changes leaves no row that says how far the log is: the log's properties do, so that it does
-        not hang on a version that may expire. -#}
-    {%- set found = run_query('select 1 as found from ' ~ log.relation ~ ' where version = ' ~ dbt_cdc._literal(commit.version) ~ ' limit 1') -%}
-    {%- if found.rows | length == 0 -%}
+        not hang on a version that may expire; and now and then, so that few rows are asked. -#}
+    {%- set at_end = 'select 1 as found from ' ~ log.relation ~ ' where version = ' ~ dbt_cdc._literal(commit.version) ~ ' limit 1' -%}
+    {%- if log.commits | length > 50 or run_query(at_end).rows | length == 0 -%}
         {%- set upto = {'dbt_cdc.upto': commit.version, 'dbt_cdc.upto_micros': commit.micros} -%}
         {%- do run_query('alter table ' ~ log.relation ~ ' set tblproperties (' ~ dbt_cdc._property_list(upto) ~ ')') -%}
     {%- endif -%}

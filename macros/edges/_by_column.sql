@@ -20,12 +20,14 @@
             ~ " or read by='version'"]) -%}
     {%- endif -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
-    {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) -%}
+    {#- `compile`, `show` and `docs generate` move nothing, and so need no bound -#}
+    {%- set moves = flags.WHICH in ['run', 'build'] -%}
+    {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) if moves else {'bound': none, 'unstamped': true} -%}
     {%- do edge.update({
         'column': stamp.name, 'type': stamp.dtype, 'watermark': old if new.bound is none else new.bound,
-        'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new),
+        'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new, bounded=moves),
     }) -%}
-    {%- do dbt_cdc._log_rows(edge, old, new) -%}
+    {%- if moves -%}{%- do dbt_cdc._log_rows(edge, old, new) -%}{%- endif -%}
     {%- do return(edge) -%}
 {%- endmacro -%}
 
@@ -63,14 +65,11 @@ where {{ name }} > {{ dbt_cdc._watermark_value(watermark, stamp.dtype) }} or {{ 
 {%- endmacro -%}
 
 
-{%- macro _between_watermarks(stamp, old, new) -%}
-    {%- set name = dbt_cdc._stamp(stamp) -%}
-    {%- set conditions = [] -%}
-    {%- if new.bound is not none -%}
-        {%- set upto = name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype) -%}
-        {%- set after = name ~ ' > ' ~ dbt_cdc._watermark_value(old, stamp.dtype) ~ ' and ' if old is not none else '' -%}
-        {%- do conditions.append(after ~ upto) -%}
-    {%- endif -%}
+{%- macro _between_watermarks(stamp, old, new, bounded) -%}
+    {%- set name, conditions, ends = dbt_cdc._stamp(stamp), [], [] -%}
+    {%- if old is not none -%}{%- do ends.append(name ~ ' > ' ~ dbt_cdc._watermark_value(old, stamp.dtype)) -%}{%- endif -%}
+    {%- if new.bound is not none -%}{%- do ends.append(name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype)) -%}{%- endif -%}
+    {%- if new.bound is not none or not bounded -%}{%- do conditions.append(ends | join(' and ') or 'true') -%}{%- endif -%}
     {%- if new.unstamped -%}{%- do conditions.append(name ~ ' is null') -%}{%- endif -%}
     {#- No parentheses: Spark takes `t where (false)` for a table with the alias `where`. -#}
     {%- do return(conditions | join(' or ') or 'false') -%}

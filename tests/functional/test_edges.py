@@ -220,7 +220,11 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
 
     moves = edges(project)
     vars_ = ("--vars", "{run: 3}")
+    looked_at = len(said(project))
     project.dbt("compile", *vars_)
+    compiled = (project.folder / "target/compiled/consumer/models/plain.sql").read_text()
+    assert "cdc_datetime_updated` > timestamp_micros(" in compiled and "<=" not in compiled
+    assert not [line for line in said(project)[looked_at:] if re.search(r"reads \d+ rows", line)]
     project.dbt("show", "--select", "plain", *vars_)
     project.dbt("docs", "generate", *vars_)
     tested = [(test.node.name, test.status) for test in project.dbt("test", *vars_).result.results]

@@ -1,5 +1,5 @@
 # make demo   set up, then the main job on local Spark with Delta, as a story to read
-# make test   set up, then every check and test
+# make test   set up, then lint and the tests of all formats
 # make help   the rest
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v python3.10 || echo python3)

@@ -60,3 +60,14 @@
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
+
+
+{%- macro _apply_docs(target) -%}
+    {#- Of the columns; the table's own description is in the statement that makes it. -#}
+    {%- if not config.persist_column_docs() or not model.columns -%}{%- do return(none) -%}{%- endif -%}
+    {%- set comments, there = {}, adapter.get_columns_in_relation(target) | map(attribute='name') | list -%}
+    {%- for name, column in validate_doc_columns(target, model.columns, there).items() -%}
+        {%- do comments.update({name | lower: column.description or ''}) -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._bring_up_comments(target, comments) -%}
+{%- endmacro -%}

@@ -37,7 +37,7 @@
 
     {%- do dbt_cdc._keep_change_log(this, restart=state.replace) -%}
     {%- do apply_grants(this, config.get('grants'), should_revoke(state.target, full_refresh_mode=state.replace)) -%}
-    {%- do persist_docs(relations.target, model) -%}
+    {%- do dbt_cdc._apply_docs(relations.target) -%}
 
     {{ run_hooks(post_hooks) }}
 

@@ -58,19 +58,11 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
 
 
 {%- macro _hash_diff_docs(settings, built) -%}
-    {#- Column comments of the tables, where they are new; a view has its own from the statement that makes it. -#}
+    {#- Column comments of the tables; a view has its own from the statement that makes it. -#}
     {%- set comments = {} -%}
     {%- for name in settings.comments -%}
         {%- do comments.update({name | lower: settings.comments[name]}) -%}
     {%- endfor -%}
     {%- set tables = [dbt_cdc._companion(this, 'base'), dbt_cdc._companion(this, 'history')] -%}
-    {%- for table in tables + ([] if built.is_view else [built]) if comments -%}
-        {%- for row in run_query('describe table ' ~ table) -%}
-            {%- set name = row[0] | string -%}
-            {%- if comments.get(name | lower) not in [none, row[2]] -%}
-                {%- do run_query('alter table ' ~ table ~ ' alter column ' ~ dbt_cdc._quote(name) ~ ' comment '
-                                 ~ dbt_cdc._literal(comments[name | lower])) -%}
-            {%- endif -%}
-        {%- endfor -%}
-    {%- endfor -%}
+    {%- for table in tables + ([] if built.is_view else [built]) -%}{%- do dbt_cdc._bring_up_comments(table, comments) -%}{%- endfor -%}
 {%- endmacro -%}

@@ -38,7 +38,7 @@
 
 {%- macro _epoch_micros(moments) -%}
     {#- Microseconds since 1970 UTC of timestamps as a query gave them: Python's local time from dbt-spark's session
-        method, the Spark session's time zone from a server. No macro is told the method: a query tells. -#}
+        method, the Spark session's time zone from a server: a query tells. -#}
     {%- if not moments -%}{%- do return([]) -%}{%- endif -%}
     {%- set local, micros = [], [] -%}
     {%- for moment in moments -%}{%- do local.append((moment.timestamp() * 1000000) | round | int) -%}{%- endfor -%}

@@ -86,12 +86,12 @@
 {%- macro _has_unfilled_records(target, options) -%}
     {%- set names = dbt_cdc._operational_columns() -%}
     {%- set end, closed_by = dbt_cdc._quote(names.effective_end_timestamp), dbt_cdc._quote(names.update_process_id) -%}
+    {#- said so that files of closed records alone are passed over by what the format knows of their NULLs -#}
     {%- set found -%}
         select 1 from {{ target }}
-        where {{ end }} is null or if(
-            {{ dbt_cdc._is_open() }},
-            {{ end }} <> {{ dbt_cdc._high_date(options.effective_timestamp_type) }},
-            {{ closed_by }} is null)
+        where {{ end }} is null
+            or ({{ closed_by }} is null and not coalesce({{ dbt_cdc._is_open() }}, false))
+            or ({{ dbt_cdc._is_open() }} and {{ end }} <> {{ dbt_cdc._high_date(options.effective_timestamp_type) }})
         limit 1
     {%- endset -%}
     {%- do return(run_query(found).rows | length > 0) -%}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -98,13 +98,21 @@ class Load:
 
     def _declared(self) -> tuple[dict[str, Any], list[str]]:
         """The DataTypes of the model's data_type entries, asked of Spark, and what it does not know."""
-        types, faults = {}, []
-        for name, text in self.settings.types.items():
+        texts, types, faults = self.settings.types, {}, []
+        try:
+            return dict(zip(texts, self._types_of(texts.values()), strict=True)) if texts else {}, []
+        except Exception:
+            _log.debug(f"{self.settings.node}: asks for each data_type by itself, as Spark does not know them all")
+        for name, text in texts.items():
             try:
-                types[name] = self.spark.sql(f"select cast(null as {text}) as c").schema.fields[0].dataType
+                types[name] = self._types_of([text])[0]
             except Exception:
                 faults.append(f"column '{name}': '{text}' is no type that Spark knows (data_type in the model's YAML)")
         return types, faults
+
+    def _types_of(self, texts: Iterable[str]) -> list[Any]:
+        nulls = ", ".join(f"cast(null as {text})" for text in texts)
+        return [field.dataType for field in self.spark.sql(f"select {nulls}").schema.fields]
 
     def _check_rows(self, rows: Any, counts: dict[str, int], layout: Layout) -> None:
         """Raise one error for what is at fault in `rows` (with keyhash, FAULT, COPIES), some of each shown."""

@@ -99,6 +99,12 @@ def test_contract_grants_docs_hooks_and_alias(project: Project, grants: list[str
         ("before", 0),
         ("before", 2),
     ]
+    # the run's write and nothing more: the comments are as they were
+    assert project.rows("select operation from {schema}.things.snapshots order by committed_at")[1:] == [("overwrite",)]
+    metadata = "select count(*) from {schema}.things.metadata_log_entries"
+    files = project.rows(metadata)
+    project.dbt("run", "--select", "governed", "--vars", str({"batch": BATCHES[1]}))
+    assert project.rows(metadata) == files
     described = {row[0]: (row[1], row[2]) for row in project.rows("describe table extended {schema}.things")}
     assert described["id"] == ("int", "the key, `id`")
     assert described["v"] == ("string", "it's a value")
@@ -106,7 +112,7 @@ def test_contract_grants_docs_hooks_and_alias(project: Project, grants: list[str
     table = f"`{project.schema}`.`things`"
     assert [sql.replace("`", "") for sql in grants if sql.startswith("grant")] == [
         f"grant select on {table.replace('`', '')} to analyst"
-    ] * 2
+    ] * 3
 
 
 CHECKED = """

@@ -102,17 +102,16 @@ select
     {%- for column in plan.payload if column.source -%}
         {%- set name = dbt_cdc._quote(column.name) -%}
         {%- do parts.append('if(' ~ name ~ ' is null, 0L, xxhash64(' ~ dbt_cdc._literal(column.name | lower) ~ ', '
-                            ~ dbt_cdc._apply_hashable(plan, name, column.type) ~ '))') -%}
+                            ~ dbt_cdc._apply_hashable(name, column.type) ~ '))') -%}
     {%- endfor -%}
     {%- do return(parts | join('\n        ^ ')) -%}
 {%- endmacro -%}
 
 
-{%- macro _apply_hashable(plan, expression, type) -%}
-    {#- xxhash64 passes over NULLs within a value, array('a', null) would be array(null, 'a'): nested values are hashed as
-        JSON. A ledger made before hash rule 2 keeps the hashes that it has, and the rule they were made by. -#}
+{%- macro _apply_hashable(expression, type) -%}
+    {#- xxhash64 passes over NULLs within a value, array('a', null) would be array(null, 'a'): nested values are hashed as JSON. -#}
     {%- set comparable = dbt_cdc._comparable_value(expression, type) -%}
-    {%- if not modules.re.search('<|variant', type) or plan.hash_rule != '2' -%}{%- do return(comparable) -%}{%- endif -%}
+    {%- if not modules.re.search('<|variant', type) -%}{%- do return(comparable) -%}{%- endif -%}
     {%- do return(dbt_cdc._as_json(comparable if comparable.startswith('array_sort') else expression)) -%}
 {%- endmacro -%}
 

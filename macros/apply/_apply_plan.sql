@@ -12,7 +12,7 @@
       columns_to_update                   the batch's column of that option, or none
       moments                             name -> {sql: over the batch, parts: of a struct, type, option}: `sequence`, and
                                           `system` where the table is bitemporal
-      properties, hash_rule               what the ledger remembers; the rule by which its events are hashed
+      properties                          what the ledger remembers
       checks                              the table's constraints: what each is called -> SQL
       faults                              what is wrong, sentence by sentence
     Set by later steps:
@@ -35,7 +35,7 @@
         batch=state.batch, known=state.kept is not none, replace=state.replace,
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
-        hash_rule='2' if state.kept is none else state.kept.get('dbt_cdc.hash_rule'), faults=faults,
+        faults=faults,
         checks=dbt_cdc._for_format('checks', config.get('file_format'))(state.properties if not state.rebuild else none),
         begun='0', truncated=false, purge_due=false, given=none, versions=none, collected=none, written=false,
     ) -%}

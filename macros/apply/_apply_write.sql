@@ -87,7 +87,7 @@
     {%- do all_properties.update(properties) -%}
     {%- set contract = relation == plan.target and config.get('contract').enforced -%}
     {%- set sql -%}
-create {{ 'or replace ' if not temporary and (plan.replace or dbt_cdc._formats()[format].replaces) }}table {{ relation }}
+create {{ 'or replace ' if not temporary and (plan.replace or dbt_cdc._formats()[format].replace_conflicts) }}table {{ relation }}
 using {{ dbt_cdc._for_format('temporary_format', format)() if temporary else format }}
     {%- if all_properties %}
 tblproperties ({{ dbt_cdc._property_list(all_properties) }})

@@ -34,7 +34,7 @@
     {%- do return({
         'node': model.unique_id,
         'format': format,
-        'replaces': dbt_cdc._formats()[format].replaces,
+        'replace_conflicts': dbt_cdc._formats()[format].replace_conflicts,
         'view': dbt_cdc._hash_diff_name(''),
         'base': dbt_cdc._hash_diff_name('__base'),
         'history': dbt_cdc._hash_diff_name('__history'),

@@ -6,7 +6,7 @@
     tells_renames     the history says which commits renamed a column
     column_names      table properties without which names such as `a b` or `a.b` are refused
     shared_properties table properties that all tables of a model have, as some types of columns ask for them
-    replaces          `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
+    replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
     timestamp_ntz     table properties without which an existing table gets no column of that type -#}
 {%- macro _formats() -%}
@@ -19,7 +19,7 @@
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
             'shared_properties': [],
-            'replaces': true,
+            'replace_conflicts': true,
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
         },
         'iceberg': {
@@ -30,7 +30,7 @@
             'tells_renames': false,
             'column_names': {},
             'shared_properties': ['format-version'],
-            'replaces': false,
+            'replace_conflicts': false,
             'timestamp_ntz': {},
         },
         'hudi': {
@@ -41,7 +41,7 @@
             'tells_renames': false,
             'column_names': {},
             'shared_properties': [],
-            'replaces': false,
+            'replace_conflicts': false,
             'timestamp_ntz': {},
         },
     }) -%}

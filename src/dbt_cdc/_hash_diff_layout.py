@@ -37,7 +37,7 @@ class Settings:
 
     node: str
     format: str
-    replaces: bool  # whether `create or replace` heeds what another run made meanwhile
+    replace_conflicts: bool  # whether `create or replace` fails where another run has made the table meanwhile
     view: str
     base: str
     history: str

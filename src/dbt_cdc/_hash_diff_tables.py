@@ -108,7 +108,7 @@ class Tables:
             "tblproperties": {**settings.table_properties, **_kept(properties)},
         }
         target = Target(table, table.strip("`").rpartition("`")[2], settings.description, config)
-        write(frame, target, replace=replace or settings.replaces)
+        write(frame, target, replace=replace or settings.replace_conflicts)
 
     def holds_views(self) -> bool:
         """Whether the model is a view: it stays what it is, and a new one is a view where the catalog can hold it."""
@@ -173,7 +173,7 @@ class Tables:
 
     def drop_leftover(self) -> None:
         """Drop the table of a first load that never ended, where `create or replace` would not heed another run's."""
-        if not self.settings.replaces:
+        if not self.settings.replace_conflicts:
             self.spark.sql(f"drop table if exists {self.settings.base}")
 
     def add_sensitive(self, rows: Any, layout: Layout) -> None:

@@ -61,7 +61,7 @@ class Model:
         }
         defaults: dict[str, Any] = {
             "node": f"model.consumer.{self.table}",
-            "replaces": self.options["format"] == "delta",
+            "replace_conflicts": self.options["format"] == "delta",
             "extract_type": extract,
             "effective_date": day,
             "unique_key": ["id"],

@@ -23,9 +23,7 @@
         {%- do faults.append("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots, got '"
             ~ node.options.change_log ~ "' on " ~ name ~ " (" ~ node.kind ~ "); take it out, or ask the table itself by table_changes") -%}
     {%- endfor -%}
-    {%- if faults -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc: nothing was written:\n  - " ~ faults | sort | join('\n  - ')) -%}
-    {%- endif -%}
+    {%- do dbt_cdc._raise_run_faults(faults) -%}
 {%- endmacro -%}
 
 

@@ -12,6 +12,12 @@
 {%- endmacro -%}
 
 
+{%- macro _raise_run_faults(faults) -%}
+    {#- What keeps a whole run from starting. -#}
+    {%- if faults -%}{%- do exceptions.raise_compiler_error("dbt_cdc: nothing was written:\n  - " ~ faults | sort | join('\n  - ')) -%}{%- endif -%}
+{%- endmacro -%}
+
+
 {%- macro _running() -%}
     {#- What errors name: the node that runs, if it is one. -#}
     {%- do return(model.unique_id if model is defined else 'this operation') -%}

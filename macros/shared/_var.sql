@@ -11,12 +11,6 @@
 {%- endmacro -%}
 
 
-{%- macro _check_vars() -%}
-    {%- set faults = dbt_cdc._unknown_var_faults() -%}
-    {%- if faults -%}{%- do exceptions.raise_compiler_error("dbt_cdc: nothing was written:\n  - " ~ faults | join('\n  - ')) -%}{%- endif -%}
-{%- endmacro -%}
-
-
 {%- macro _unknown_var_faults() -%}
     {%- set faults, ours = [], var('dbt_cdc', {}) -%}
     {%- set known = ['default_high_dttm', 'operational_metadata_columns', 'metadata_schema', 'synthetic'] -%}

@@ -572,7 +572,7 @@ def test_what_was_deleted_upstream_reaches_apply_changes_whose_table_is_built_an
     project.dbt("run")
     assert project.rows(history) == [(1, 1, 1, None), (2, 1, 1, 2), (3, 1, 1, 5), (3, 5, 5, 6), (3, 6, 6, None)]
 
-    # without its ledger the table is refused, without both everything is read
+    # where its ledger is gone too, everything is read
     project.sql("drop table {schema}.history")
     project.sql("drop table {schema}.history__events")
     project.dbt("run")

@@ -75,5 +75,5 @@ lock: setup ## compile requirements/*.in to pinned versions
 	  --no-annotate --no-header $$name --output-file $${name%.in}.txt; done
 
 clean: ## remove what set-up, demo and tests made
-	rm -rf $(VENV) .venv-hudi warehouse target logs integration_tests/target integration_tests/logs \
+	rm -rf $(VENV) $(HUDI) warehouse target logs integration_tests/target integration_tests/logs \
 	  integration_tests/dbt_packages integration_tests/warehouse

@@ -18,11 +18,11 @@
 {%- macro _hash_diff_settings(existing, foreign) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
     {%- set given = given if given is mapping else {} -%}
-    {%- set ignored = dbt_cdc._hash_diff_names(given.get('ignore_columns')) + columns.ignore -%}
-    {%- set sensitive = dbt_cdc._hash_diff_names(given.get('sensitive_columns')) + columns.sensitive -%}
+    {%- set ignored = dbt_cdc._names_in(given.get('ignore_columns')) + columns.ignore -%}
+    {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + columns.sensitive -%}
     {#- what the model says of its columns comes before what it may have from the project -#}
-    {%- set keys = (columns.key or dbt_cdc._hash_diff_names(config.get('unique_key'))
-                    or dbt_cdc._hash_diff_names(given.get('unique_key'))) | unique | list -%}
+    {%- set keys = (columns.key or dbt_cdc._names_in(config.get('unique_key'))
+                    or dbt_cdc._names_in(given.get('unique_key'))) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored) -%}
     {%- if foreign and not should_full_refresh() -%}
         {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
@@ -59,10 +59,8 @@
         'empty': dbt_cdc._reads_a_part(),
         'description': model.description if config.persist_relation_docs() else '',
         'location_root': config.get('location_root'),
-        'partition_by': dbt_cdc._hash_diff_names(config.get('partition_by')),
+        'partition_by': dbt_cdc._names_in(config.get('partition_by')),
         'table_properties': properties,
-        'column_name_properties': dbt_cdc._formats()[format].column_names,
-        'timestamp_ntz_properties': dbt_cdc._formats()[format].timestamp_ntz,
     }) -%}
 {%- endmacro -%}
 
@@ -131,13 +129,6 @@
     {#- dbt's own default, ignore, stands in every node's config: only what was written down counts. -#}
     {%- set given = 'on_schema_change' in model.get('unrendered_config', {}) -%}
     {%- do return(config.get('on_schema_change') if given else 'append_new_columns') -%}
-{%- endmacro -%}
-
-
-{%- macro _hash_diff_names(value) -%}
-    {#- The names of a list or of one string; what is neither has none and is told by _check_options. -#}
-    {%- set listed = value is iterable and value is not string and value is not mapping -%}
-    {%- do return([value] if value is string else value | map('string') | list if listed else []) -%}
 {%- endmacro -%}
 
 

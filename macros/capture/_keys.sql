@@ -29,8 +29,10 @@
 {%- endmacro -%}
 
 
-{%- macro _names_in(unique_key) -%}
-    {%- do return(([unique_key] if unique_key is string else unique_key | list) if unique_key else []) -%}
+{%- macro _names_in(value) -%}
+    {#- The names of a list or of one string; what is neither has none (and is told by _check_options where it is an option). -#}
+    {%- set listed = value is iterable and value is not string and value is not mapping -%}
+    {%- do return([value] if value is string and value else value | map('string') | list if listed else []) -%}
 {%- endmacro -%}
 
 

@@ -20,8 +20,7 @@
         {#- A unit test gives the rows itself: all of them are new. -#}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
-    {%- set key = unique_key if unique_key is iterable and unique_key is not string else [unique_key or ''] -%}
-    {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else key | join(', ')) -%}
+    {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else dbt_cdc._names_in(unique_key) | join(', ')) -%}
     {%- do dbt_cdc._check_reader(relation, by, given, asked | trim) -%}
     {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}

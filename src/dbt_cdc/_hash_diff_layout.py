@@ -64,8 +64,6 @@ class Settings:
     location_root: str | None = None
     partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
-    column_name_properties: dict[str, str] = field(default_factory=dict)
-    timestamp_ntz_properties: dict[str, str] = field(default_factory=dict)
 
     @property
     def date(self) -> str:

@@ -133,10 +133,14 @@ class Tables:
         if not new:
             return
         names = [name for column in new for name in all_names(column.struct_field)]
-        if any(map(is_odd_name, names)) and self.settings.column_name_properties:
-            self.set_properties(table, self.settings.column_name_properties)
-        if any("timestamp_ntz" in column.type for column in new) and self.settings.timestamp_ntz_properties:
-            self.set_properties(table, self.settings.timestamp_ntz_properties)
+        format_ = format_of(self.settings.format)
+        needed: dict[str, str] = {}
+        if any(map(is_odd_name, names)):
+            needed.update(format_.odd_names_need)
+        if any("timestamp_ntz" in column.type for column in new):
+            needed.update(format_.timestamp_ntz_needs)
+        if needed:
+            self.set_properties(table, needed)
         listed = ", ".join(f"{quote(column.name)} {column.type}" for column in new)
         self.spark.sql(f"alter table {table} add columns ({listed})")
 

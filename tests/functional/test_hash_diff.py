@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -233,6 +234,29 @@ def test_names_that_need_quotes_and_types_that_a_format_widens_are_taken_as_they
         (4, 4, *same[0], "d", *same[1], 1, "I"),
     ]
     assert project.rows("select `größe```, count(*) from {schema}.t__sensitive group by 1") == [("g", 3)]
+
+
+def test_columns_that_a_format_takes_only_with_properties_come_to_a_plain_table_in_one_load(project: Project) -> None:
+    def supply(day: str, late: str = "") -> None:
+        text = f"""
+            def model(dbt, spark):
+                dbt.config(materialized="hash_diff", unique_key="id", meta={{"dbt_cdc": {{"effective_date": "{day}"}}}})
+                return spark.sql("select 1 as id, 'a' as v{late}")
+        """
+        project.write({"models/t.py": text})
+        project.dbt("run")
+
+    supply("2020-01-01")
+    supply("2020-01-02", ", timestamp_ntz'2020-01-02 10:00:00' as `seen at`")
+    columns = ["keyhash", "nonkeyhash", "id", "v", "seen at", "operation", "eff_start_date"]
+    assert [name for name, _ in project.columns("t")] == columns
+    assert ("seen at", "timestamp_ntz") in project.columns("t__history")
+    seen = datetime(2020, 1, 2, 10)
+    assert project.rows("select id, v, `seen at`, operation from {schema}.t") == [(1, "a", seen, "U")]
+    assert project.rows("select id, v, `seen at`, operation from {schema}.t__history order by eff_start_date") == [
+        (1, "a", None, "I"),
+        (1, "a", seen, "U"),
+    ]
 
 
 def test_in_a_catalog_without_views_the_model_is_a_table(project: Project) -> None:

@@ -69,10 +69,10 @@ def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict
         outputs = (options.initial_output, options.incremental_output)
         raise_faults("the command", _table_faults(spark, *outputs) if _is_table(outputs[0], options.format) else [])
         first = synthetic.initial(spark, no_init_recs=options.no_init_recs, **shape)
-        _write(spark, first, options.initial_output, options)
+        _write(first, options.initial_output, options)
         print(f"{options.initial_output}: {options.no_init_recs} rows")
         later = synthetic.incremental(spark, **series, **shape, load=options.load)
-        _write(spark, later, options.incremental_output, options)
+        _write(later, options.incremental_output, options)
         done = synthetic.counts(**series, load=options.load)
         print(
             f"{options.incremental_output}: {options.no_incr_recs} rows: {done.inserted} new, {done.updated} updated, "
@@ -84,7 +84,7 @@ def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict
             spark.stop()
 
 
-def _write(spark: SparkSession, frame: DataFrame, output: str, options: argparse.Namespace) -> None:
+def _write(frame: DataFrame, output: str, options: argparse.Namespace) -> None:
     """A folder; for `iceberg`, and for `delta` where the output has no slash, a table. What is there is replaced."""
     if _is_table(output, options.format):
         frame.writeTo(output).using(options.format).createOrReplace()

@@ -143,21 +143,25 @@ class _Rule:
         from pyspark.sql.functions import expr
 
         key_fields = self.key_fields(fields)
-        null = " or ".join(f"{quote(f.name)} is null" for f in key_fields)
+        nulls = ", ".join(f"if({quote(f.name)} is null, {literal(f.name)}, null)" for f in key_fields)
         counted = frame.groupBy("keyhash").agg(
             expr("count(*)").alias("copies"),
-            expr(f"max({pre_image(key_fields)})").alias("shown"),
-            expr(f"max({null})").alias("null_part"),
+            expr(f"max({pre_image(key_fields)})").alias("key"),
+            expr(f"max(concat_ws(', ', {nulls}))").alias("nulls"),
         )
-        wrong = counted.where("copies > 1 or null_part")
-        some = wrong.orderBy("shown").limit(5).collect()
-        if some:
-            rows = wrong.selectExpr("sum(copies)").collect()[0][0]
-            examples = "; ".join(f"{row.shown} {row.copies} times" if not row.null_part else row.shown for row in some)
-            raise ValueError(
-                f"dbt_cdc.hash_diff: {rows} rows of {side} have NULL in a key part or a key that stands more than "
-                f"once: {examples}"
-            )
+        kinds = {
+            "nulls <> ''": ("have NULL in a key part", "concat(nulls, ' in ', key)", "give every row a whole key"),
+            "nulls = '' and copies > 1": (
+                "share their key with another row", "concat(key, ' ', copies, ' times')", "supply each key once"),
+        }  # fmt: skip
+        totals = counted.selectExpr(*(f"sum(if({where}, copies, 0))" for where in kinds)).collect()[0]
+        faults = []
+        for (where, (problem, shown, remedy)), rows in zip(kinds.items(), totals, strict=True):
+            if rows:
+                some = counted.where(where).selectExpr(f"{shown} as shown").orderBy("shown").limit(5).collect()
+                faults.append(f"{rows} rows of {side} {problem}: {'; '.join(row[0] for row in some)}; {remedy}")
+        if faults:
+            raise ValueError("dbt_cdc.hash_diff: " + ". ".join(faults))
 
 
 def _data_fields(frame: Any) -> list[Any]:

@@ -6,7 +6,8 @@
         `own` the table without its log. A reader adds `taken_for_key`, where the key is its own. `fresh`: as it is now, also
         where another process wrote it a moment ago; `unchecked`: changes are only counted, so that neither repeated keys nor
         a log of another table are an error. -#}
-    {%- set existing = dbt_cdc._load_relation(dbt_cdc._held_in(relation)) -%}
+    {%- set held = dbt_cdc._held_in(relation) -%}
+    {%- set existing = dbt_cdc._load_relation(held) -%}
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
     {%- set source = dbt_cdc._source_name(relation) -%}
     {%- if format is none -%}
@@ -23,7 +24,7 @@
     {%- set table = {
         'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'unchecked': unchecked, 'log': none,
         'timeline': dbt_cdc._for_format('timeline', format)(existing),
-        'where': dbt_cdc._rows_held() if existing.identifier != relation.identifier else none,
+        'where': dbt_cdc._rows_held() if held.identifier != relation.identifier else none,
     } -%}
     {%- set kept = dbt_cdc._change_log_of(relation, table) if log and key else none -%}
     {%- do return(dbt_cdc._with_log(table, kept) if kept is not none else table) -%}

@@ -2,7 +2,7 @@
     write to a snapshot has committed, and a first load, which has no post_snapshot, tells its rows. -#}
 {%- macro default__apply_grants(relation, grant_config, should_revoke=True) -%}
     {%- do dbt.default__apply_grants(relation, grant_config, should_revoke) -%}
-    {%- if execute and model.resource_type == 'snapshot' and relation.identifier == this.identifier -%}
+    {%- if execute and model.resource_type == 'snapshot' and relation.identifier | lower == this.identifier | lower -%}
         {%- do dbt_cdc._keep_change_log(relation) -%}
         {%- if dbt_cdc._remembered('dbt_cdc_changes') is none -%}
             {%- do dbt_cdc._tell_snapshot(run_query('select count(*) from ' ~ relation)[0][0] | int, 0, 0) -%}

@@ -1,0 +1,123 @@
+"""Relations whose names have dots or capital letters: every capability finds them again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.changes import FEED_ON
+from tests.support.project import Project
+
+NAMES = ("ro.ws", "hash.ed", "tab.led", "re.ad", "app.lied", "snap.ped")
+
+MODELS = {
+    "models/sources.yml": """
+        sources:
+          - name: raw
+            schema: "{{ target.schema }}"
+            quoting: {identifier: QUOTED}
+            tables: [{name: rows, identifier: ro.ws}]
+    """,
+    "models/hashed.yml": """
+        models:
+          - name: hashed
+            config: {meta: {dbt_cdc: {effective_date: "2024-01-0{{ var('day') }}", change_log: data_before}}}
+    """,
+    "models/hashed.py": """
+        def model(dbt, spark):
+            dbt.config(materialized="hash_diff", unique_key="id", alias="hash.ed")
+            return dbt.source("raw", "rows")
+    """,
+    "models/tabled.py": """
+        def model(dbt, spark):
+            dbt.config(materialized="table", alias="tab.led", partition_by="v")
+            return dbt.source("raw", "rows")
+    """,
+    "models/applied.sql": """
+        {{ config(materialized='apply_changes', unique_key='id', alias='app.lied', meta={'dbt_cdc': {
+                  'sequence_by': 'day', 'stored_as_scd_type': 2, 'change_log': 'data_before'}}) }}
+        select id, v, {{ var('day') }} as day from {{ source('raw', 'rows') }}
+    """,
+    "snapshots/snapped.yml": """
+        snapshots:
+          - name: snapped
+            relation: source('raw', 'rows')
+            config: {alias: snap.ped, unique_key: id, strategy: check, check_cols: [v],
+                     meta: {dbt_cdc: {change_log: data_before}}}
+    """,
+    "models/read.sql": """
+        {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id', alias='re.ad') }}
+        select id, v, _op as op from {{ dbt_cdc.ref_changes(source('raw', 'rows'), by='version', unique_key='id') }}
+        where _op <> 'd'
+    """,
+    "models/changes.sql": """
+        {{ config(materialized='table') }}
+        {% for node in ('hashed', 'applied', 'snapped') %}
+        select '{{ node }}' as node, op, before.v as old, after.v as new
+        from {{ dbt_cdc.table_changes(ref(node), format='cdc') }}
+        union all
+        {% endfor %}
+        select 'rows', op, before.v, after.v
+        from {{ dbt_cdc.table_changes(source('raw', 'rows'), unique_key='id') }}
+    """,
+}
+
+
+def spelled(text: str, capitals: bool) -> str:
+    """A text with the names in it as they are, or as `Hash_Ed` where a catalog takes no dots."""
+    for name in NAMES if capitals else ():
+        text = text.replace(name, name.title().replace(".", "_"))
+    return text
+
+
+def follow_three_days(project: Project, capitals: bool) -> None:
+    def rows(query: str) -> list[tuple[Any, ...]]:
+        return project.rows(spelled(query, capitals))
+
+    # Iceberg's catalogs keep dots and capitals: dbt finds such tables where it quotes names
+    quoted = project.file_format == "iceberg"
+    project.configure(quoting={"identifier": quoted})
+    project.write({path: spelled(text, capitals).replace("QUOTED", str(quoted)) for path, text in MODELS.items()})
+    feed = f"using {project.file_format} tblproperties ({FEED_ON[project.file_format]})"
+    project.sql(spelled(f"create table {{schema}}.`ro.ws` (id int, v string) {feed}", capitals))
+    for day, value in enumerate("abc", 1):
+        project.sql(spelled(f"insert overwrite {{schema}}.`ro.ws` values (1, '{value}')", capitals))
+        project.dbt("build", "--vars", f"{{day: {day}}}")
+
+    assert rows("select id, v, operation from {schema}.`hash.ed`") == [(1, "c", "U")]
+    history = "select eff_start_date, v, operation from {schema}.`hash.ed__history` order by 1"
+    assert [(str(day), *rest) for day, *rest in rows(history)] == [
+        ("2024-01-01", "a", "I"),
+        ("2024-01-02", "b", "U"),
+        ("2024-01-03", "c", "U"),
+    ]
+    assert rows("select * from {schema}.`tab.led`") == [(1, "c")]
+    assert rows("select * from {schema}.`re.ad`") == [(1, "c", "u")]
+    described = [row[0] for row in rows("describe {schema}.`tab.led`")]
+    assert described.count("v") == 2  # as a column, as a partition
+    versions = "select id, v, __START_AT, __END_AT from {schema}.`app.lied` order by 3"
+    assert rows(versions) == [(1, "a", 1, 2), (1, "b", 2, 3), (1, "c", 3, None)]
+    assert rows("select v from {schema}.`snap.ped` order by dbt_valid_from") == [("a",), ("b",), ("c",)]
+    # the rows of a history: a version that ends is an update of its row
+    histories = [("i", None, "a"), ("i", None, "b"), ("i", None, "c"), ("u", "a", "a"), ("u", "b", "b")]
+    states = [("i", None, "a"), ("u", "a", "b"), ("u", "b", "c")]
+    assert project.rows("select * from {schema}.changes order by all") == [
+        *(("applied", *change) for change in histories),
+        *(("hashed", *change) for change in states),
+        *(("rows", *change) for change in states),
+        *(("snapped", *change) for change in histories),
+    ]
+    logs = {spelled(f"{name}__changes", capitals) for name in ("hash.ed", "app.lied", "snap.ped")}
+    assert project.tables() >= (logs if quoted else {name.lower() for name in logs})
+
+
+@pytest.mark.long  # test_snapshot_options and test_hash_diff have names that need quotes
+@pytest.mark.skipif("config.getoption('table_format') != 'iceberg'", reason="Spark's own catalog refuses such names")
+def test_tables_with_a_dot_in_their_names_follow_three_days(project: Project) -> None:
+    follow_three_days(project, capitals=False)
+
+
+@pytest.mark.one_format("delta")
+def test_tables_with_capitals_in_their_names_follow_three_days(project: Project) -> None:
+    follow_three_days(project, capitals=True)

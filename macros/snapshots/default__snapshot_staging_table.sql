@@ -19,7 +19,7 @@
     {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options) + dbt_cdc._drift_faults(shape) -%}
     {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
-    {%- do dbt_cdc._allow_new_columns(shape) -%}
+    {%- do dbt_cdc._add_new_columns(shape) -%}
     {%- do dbt_cdc._look_up_returning(shape, staging) -%}
     {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
 {%- endmacro -%}
@@ -43,16 +43,19 @@
 {%- endmacro -%}
 
 
-{%- macro _allow_new_columns(shape) -%}
-    {#- dbt adds the source's new columns to the target next. -#}
+{%- macro _add_new_columns(shape) -%}
+    {#- Those of the source. dbt would take them from the view that it makes of the changes, which over Iceberg lies in no
+        schema: it may find that of another snapshot or incremental model of the same name there. -#}
     {%- set existing = adapter.get_columns_in_relation(shape.target) | map(attribute='name') | map('lower') | list -%}
-    {%- set names, types, format = [], [], dbt_cdc._format_of(shape.target) -%}
+    {%- set names, types, added, format = [], [], [], dbt_cdc._format_of(shape.target) -%}
     {%- for name in shape.source_columns if name | lower not in existing -%}
         {%- do names.append(name) -%}
         {%- do types.append(shape.source_types[name | lower]) -%}
+        {%- do added.append(dbt_cdc._quote(name) ~ ' ' ~ dbt_cdc._type_text(types[-1])) -%}
     {%- endfor -%}
     {%- do dbt_cdc._allow_names(shape.target, format, names, types) -%}
     {%- do dbt_cdc._allow_types(shape.target, format, types) -%}
+    {%- if added -%}{%- do run_query('alter table ' ~ shape.target ~ ' add columns (' ~ added | join(', ') ~ ')') -%}{%- endif -%}
 {%- endmacro -%}
 
 

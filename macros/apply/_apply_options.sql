@@ -84,10 +84,11 @@
             {%- do faults.append("option 'snapshot_version' has a meaning under 'source_kind: snapshot' only; this model reads a feed") -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if given.get('ignore_null_updates') is false
-           and (given.get('ignore_null_updates_column_list') or given.get('ignore_null_updates_except_column_list')) -%}
-        {%- do faults.append("'ignore_null_updates: false' contradicts the ignore_null_updates list beside it") -%}
-    {%- endif -%}
+    {%- set lists = ['ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
+    {%- for list in lists if given.get(list) and given.get('ignore_null_updates') is boolean -%}
+        {%- do faults.append("'ignore_null_updates: " ~ given.ignore_null_updates | lower ~ "' contradicts '" ~ list
+                             ~ "' beside it: give one of them") -%}
+    {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

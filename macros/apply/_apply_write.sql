@@ -81,6 +81,9 @@
     {%- set format = config.get('file_format') -%}
     {%- set all_properties, given = {}, config.get('tblproperties') or {} -%}
     {%- if not temporary -%}{%- do all_properties.update(dbt_cdc._apply_properties_of_names(plan)) -%}{%- endif -%}
+    {%- if relation == plan.target and dbt_cdc._meta().get('change_log') -%}
+        {%- do all_properties.update(dbt_cdc._for_format('feed_properties', format)(dbt_cdc._apply_target_columns(plan))) -%}
+    {%- endif -%}
     {%- for name, value in given.items() if relation == plan.target or name in dbt_cdc._formats()[format].shared_properties -%}
         {%- do all_properties.update({name: value}) -%}
     {%- endfor -%}

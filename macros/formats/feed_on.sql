@@ -10,6 +10,15 @@
 {%- macro iceberg__feed_on(relation) -%}{%- do return(false) -%}{%- endmacro -%}
 
 
+{#- The same as properties of a new table of these columns, whose first commit is then in its feed. -#}
+{%- macro delta__feed_properties(names) -%}
+    {%- do return({} if '`' in names | join else {'delta.enableChangeDataFeed': 'true'}) -%}{#- see feed_faults -#}
+{%- endmacro -%}
+
+
+{%- macro iceberg__feed_properties(names) -%}{%- do return({}) -%}{%- endmacro -%}
+
+
 {%- macro _is_delta_feed_on(properties) -%}
     {#- Delta keeps the text that it was given: dbt writes a YAML `true` as True. -#}
     {%- do return(properties.get('delta.enableChangeDataFeed', '') | lower == 'true') -%}

@@ -4,7 +4,7 @@
     {%- if execute -%}
         {%- do dbt_cdc._check_python_part() -%}
         {%- if adapter.dbt_cdc_quiet is defined -%}{%- do adapter.dbt_cdc_quiet() -%}{%- endif -%}
-        {%- do dbt_cdc._raise_run_faults(dbt_cdc._unknown_var_faults()) -%}
+        {%- do dbt_cdc._raise_run_faults(dbt_cdc._var_faults()) -%}
         {%- do dbt_cdc._check_session() -%}
         {%- do dbt_cdc._require_snapshot_dispatch() -%}
         {%- do dbt_cdc._check_plain_nodes() -%}

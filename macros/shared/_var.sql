@@ -11,11 +11,15 @@
 {%- endmacro -%}
 
 
-{%- macro _unknown_var_faults() -%}
+{%- macro _var_faults() -%}
     {%- set faults, ours = [], var('dbt_cdc', {}) -%}
     {%- set known = ['default_high_dttm', 'operational_metadata_columns', 'metadata_schema', 'synthetic'] -%}
     {%- for name in ours if ours is mapping and name not in known -%}
         {%- do faults.append("vars of dbt_cdc: " ~ dbt_cdc._unknown_name('var', name, known)) -%}
     {%- endfor -%}
+    {%- set schema = dbt_cdc._var('metadata_schema') -%}
+    {%- if schema is not none and schema is not string -%}
+        {%- do faults.append("var 'metadata_schema' must be the name of a schema, got " ~ dbt_cdc._value_text(schema)) -%}
+    {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -50,7 +50,7 @@
 
 
 {%- macro _operational_var_faults(node=none) -%}
-    {%- set faults, high_date = dbt_cdc._unknown_var_faults(), dbt_cdc._high_date_text() -%}
+    {%- set faults, high_date = dbt_cdc._var_faults(), dbt_cdc._high_date_text() -%}
     {%- if not modules.re.fullmatch('[0-9-]{10}( ([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,6})?)?', high_date)
             or not dbt_cdc._is_date(high_date[:10]) -%}
         {%- do faults.append("var 'default_high_dttm' must be a point in time such as 9999-12-31 23:59:59.999999, got "

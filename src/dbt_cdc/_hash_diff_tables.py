@@ -364,8 +364,8 @@ where b.keyhash <> '' and b.operation <> 'D'
             quote(column) + (f" comment {literal(comments[column.lower()])}" if comments.get(column.lower()) else "")
             for column in columns
         ]
-        described = name == self.settings.view and self.settings.description
-        comment = f" comment {literal(self.settings.description)}" if described else ""
+        description = self.settings.description
+        comment = f" comment {literal(description)}" if description else ""
         self.spark.sql(f"create or replace view {name} ({', '.join(listed)}){comment} as\n{query}")
 
 

@@ -342,6 +342,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
     scd2 = {**SCD2, "apply_as_truncates": "op = 'T'"}
     images = {**SNAPSHOT, "apply_as_deletes": "op = 'D'", "columns_to_update": "cols", "ignore_null_updates": True}
     heeding = {**GOOD, "ignore_null_updates": False, "ignore_null_updates_column_list": ["v"]}
+    ignoring = {**GOOD, "ignore_null_updates": True, "ignore_null_updates_except_column_list": ["v"]}
     project.write(
         {
             "models/wrong.sql": model(FIRST, FIRST, wrong).replace("'unique_key': 'id'", ""),
@@ -349,6 +350,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             "models/scd2.sql": model(FIRST, FIRST, scd2),
             "models/images.sql": model(FIRST, FIRST, images),
             "models/heeding.sql": model(FIRST, FIRST, heeding),
+            "models/ignoring.sql": model(FIRST, FIRST, ignoring),
             "models/by_map.sql": model(f"select map(id, v) as m, * from ({FIRST})", FIRST, GOOD, unique_key="m"),
             "models/set_otherwise.sql": model(FIRST, FIRST, {**GOOD, "columns_to_update": "v"}),
             "models/there_already.sql": model(FIRST, FIRST, GOOD),
@@ -376,7 +378,8 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             f"option '{option}' has a meaning under 'source_kind: feed' only; a snapshot gives full images"
             for option in ("apply_as_deletes", "columns_to_update", "ignore_null_updates")
         ),
-        "'ignore_null_updates: false' contradicts the ignore_null_updates list beside it",
+        "'ignore_null_updates: false' contradicts 'ignore_null_updates_column_list' beside it: give one of them",
+        "'ignore_null_updates: true' contradicts 'ignore_null_updates_except_column_list' beside it: give one of them",
         "unique_key: column 'm' must be of a type that sorts, got map<int,string>",
         "columns_to_update must be a column of type array<string>, got string",
         "there_already__events, where apply_changes keeps the events that made it, does not: run with --full-refresh",

@@ -242,6 +242,43 @@ def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the
             assert changes.answer(f"{mode}_fed", mode) == [("u", a, c), ("d", (2, "b", None), None), *later]
 
 
+@pytest.mark.one_format("delta")  # where a feed has to be switched on
+def test_the_log_and_the_feed_of_a_new_table_begin_with_its_first_commit(project: Project) -> None:
+    project.write(
+        {
+            "models/applied.sql": """
+                {{ config(materialized='apply_changes', unique_key='id',
+                          meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'key_op'}}) }}
+                select * from values (1, 'a', 'x', 1), (2, 'b', 'y', 1), (1, 'a', 'z', 2) as events (id, v, w, seq)
+                where seq <= {{ var('run') }}
+            """,
+            "models/asked.sql": """
+                {{ config(materialized='table') }}
+                {% for rows in [dbt_cdc.table_changes(ref('applied')), dbt_cdc.table_changes(ref('applied'), begin=0),
+                                dbt_cdc.table_changes(ref('applied'), format='net', unique_key='v')] %}
+                select {{ loop.index }} as question, op, version, before.w as was, after.w as is from {{ rows }}
+                {{ 'union all' if not loop.last }}
+                {% endfor %}
+            """,
+        }
+    )
+    project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select op, key.id, version from {schema}.applied__changes order by 2") == [
+        ("i", 1, "0"),
+        ("i", 2, "0"),
+    ]
+    project.dbt("run", "--vars", "{run: 2}")
+    last = project.rows("describe history {schema}.applied")[0][0]
+    assert project.rows("select * from {schema}.asked order by all") == [
+        (1, "i", "0", None, "x"),
+        (1, "i", "0", None, "y"),
+        (1, "u", str(last), "x", "z"),
+        (2, "u", str(last), "x", "z"),
+        (3, "i", "0", None, "y"),
+        (3, "i", str(last), None, "z"),
+    ]
+
+
 @pytest.mark.one_format("iceberg")
 def test_a_long_log_is_gone_on_with_from_the_end_that_it_has_noted(changes: Changes) -> None:
     project = changes.project

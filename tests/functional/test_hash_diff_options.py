@@ -435,6 +435,8 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
         comments = {row[0]: row[2] for row in reversed(rows)}
         assert (comments["country"], comments["paid-in"]) == ("Two letters", "The customer's currency")
         assert [row[1] for row in rows if row[0] == "Comment"] == ["Rows of a folder of JSON"]
+    described = project.rows("describe table extended {schema}.from_json__sensitive")
+    assert [row[1] for row in described if row[0] == "Comment"] == ["Rows of a folder of JSON"]
 
     # a full refresh begins anew, history included
     refreshed = supply("2019-01-01", "(7, 'FR', 1D)", "--full-refresh")
@@ -485,7 +487,7 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
     changed = """
         {{ config(materialized='view') }}
         select id, operation, cast(eff_start_date as string) as day
-        from {{ dbt_cdc.companion(ref('listed'), 'history') }}
+        from {{ dbt_cdc.companion('listed', 'history') }}
     """
     project.write({**models, "models/models.yml": LISTS, "models/changed.sql": changed})
 

@@ -150,6 +150,8 @@ def test_columns_that_a_snapshot_can_not_take_are_told_before_anything_is_writte
     project.configure(vars={"dbt_cdc": {"metadata_schem": "own"}})
     project.write({"models/m.sql": "select 1 as id"})  # whatever it is that runs
     assert "unknown var 'metadata_schem', did you mean 'metadata_schema'?" in project.error("run")
+    project.configure(vars={"metadata_schema": 5})
+    assert "var 'metadata_schema' must be the name of a schema, got 5" in project.error("run")
     project.remove("models/m.sql")
     project.configure(vars={"dbt_cdc": {"default_high_dttm": "9999-02-30"}})
     error = project.error("snapshot")

@@ -76,12 +76,12 @@
 
 
 {%- macro _node_of(relation) -%}
-    {#- The model, snapshot or seed that builds a relation, as the graph knows it; none for any other. -#}
-    {%- set schemas = [relation.schema, dbt_cdc._without_own_catalog(relation.schema)] -%}
+    {#- The model, snapshot or seed that builds a relation, as the graph knows it, in whatever capitals; none for any other. -#}
+    {%- set schemas = [relation.schema | lower, dbt_cdc._without_own_catalog(relation.schema) | lower] -%}
     {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
         {#- with --defer a reference may mean where another target has built the node -#}
         {%- for place in [node, node.get('defer_relation')] if place -%}
-            {%- if place.schema in schemas and (place.alias or place.name) == relation.identifier -%}
+            {%- if place.schema | lower in schemas and (place.alias or place.name) | lower == relation.identifier | lower -%}
                 {%- do return(node) -%}
             {%- endif -%}
         {%- endfor -%}

@@ -6,8 +6,11 @@
         {%- do exceptions.raise_compiler_error(
             "dbt_cdc.companion: " ~ dbt_cdc._unknown_name('companion', kind, kinds)) -%}
     {%- endif -%}
-    {%- set node = dbt_cdc._node_of(relation) if execute and kind != 'changes' else none -%}
-    {%- if node and node.config.materialized != 'hash_diff' -%}
+    {%- set node = dbt_cdc._node_of(relation) if execute else none -%}
+    {%- if node and kind == 'changes' and not dbt_cdc._meta(node).get('change_log') -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": " ~ node.name ~ " keeps no log of its"
+            ~ " changes: set `meta: {dbt_cdc: {change_log: key_op}}` there, or ask table_changes") -%}
+    {%- elif node and kind != 'changes' and node.config.materialized != 'hash_diff' -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": only hash_diff models have a table of kind '"
             ~ kind ~ "', " ~ node.name ~ " is of kind '" ~ node.config.materialized ~ "'") -%}
     {%- endif -%}

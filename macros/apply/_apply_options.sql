@@ -39,6 +39,8 @@
         {%- do faults.append("the config 'file_format' must be one of " ~ dbt_cdc._formats_with('capture') | join(', ') ~ ", got "
                              ~ (config.get('file_format') | tojson)) -%}
     {%- endif -%}
+    {%- set changes = ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
+    {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, config.get('on_schema_change'))) -%}
     {%- if given.get('stored_as_scd_type') == 'bitemporal' and given.get('source_kind') == 'snapshot' -%}
         {%- do faults.append("'stored_as_scd_type: bitemporal' needs 'source_kind: feed': an image does not say when a row became known") -%}
     {%- elif given.get('stored_as_scd_type') == 'bitemporal' and not given.get('system_sequence_by') -%}

@@ -21,7 +21,7 @@
 
 {%- macro _apply_schema_change(plan, more, missing) -%}
     {#- dbt's on_schema_change: which of the batch's new columns the target gets. -#}
-    {%- set rule = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
+    {%- set rule = config.get('on_schema_change') or 'ignore' -%}
     {%- set more_names, missing_names = more | map(attribute='name') | join(', '), missing | map(attribute='name') | join(', ') -%}
     {%- if rule == 'ignore' or not (more or missing) -%}{%- do return([]) -%}{%- endif -%}
     {%- if rule == 'fail' -%}

@@ -351,6 +351,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             "models/images.sql": model(FIRST, FIRST, images),
             "models/heeding.sql": model(FIRST, FIRST, heeding),
             "models/ignoring.sql": model(FIRST, FIRST, ignoring),
+            "models/growing.sql": model(FIRST, FIRST, GOOD, on_schema_change="append_columns"),
             "models/by_map.sql": model(f"select map(id, v) as m, * from ({FIRST})", FIRST, GOOD, unique_key="m"),
             "models/set_otherwise.sql": model(FIRST, FIRST, {**GOOD, "columns_to_update": "v"}),
             "models/there_already.sql": model(FIRST, FIRST, GOOD),
@@ -378,6 +379,8 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
             f"option '{option}' has a meaning under 'source_kind: feed' only; a snapshot gives full images"
             for option in ("apply_as_deletes", "columns_to_update", "ignore_null_updates")
         ),
+        "option 'on_schema_change' must be one of ignore, fail, append_new_columns, sync_all_columns, got \"append_columns\","
+        " did you mean 'append_new_columns'?",
         "'ignore_null_updates: false' contradicts 'ignore_null_updates_column_list' beside it: give one of them",
         "'ignore_null_updates: true' contradicts 'ignore_null_updates_except_column_list' beside it: give one of them",
         "unique_key: column 'm' must be of a type that sorts, got map<int,string>",

@@ -95,7 +95,9 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
     )
     error = project.error("run")
     assert "model.consumer.asking: only hash_diff models have a table of kind 'history', own is of kind" in error
-    assert "model.consumer.logged: own keeps no log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}`" in error
+    assert (
+        "model.consumer.logged: own keeps no log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}`" in error
+    )
 
 
 @pytest.mark.one_format("delta")

@@ -12,7 +12,7 @@
 
 {#- The same as properties of a new table of these columns, whose first commit is then in its feed. -#}
 {%- macro delta__feed_properties(names) -%}
-    {%- do return({} if '`' in names | join else {'delta.enableChangeDataFeed': 'true'}) -%}{#- see feed_faults -#}
+    {%- do return({'delta.enableChangeDataFeed': 'true'} if not dbt_cdc._without_delta_feed(names) else {}) -%}
 {%- endmacro -%}
 
 
@@ -33,10 +33,18 @@
         {%- do faults.append("spark.sql.caseSensitive must be false where Delta's change feed is read, got true: ranges of versions"
                              ~ " are told apart by small and capital letters in the table's name; take the setting out") -%}
     {%- endif -%}
-    {%- for column in columns if '`' in column.name -%}
-        {%- do faults.append("the column " ~ column.name ~ " has a backtick in its name, by which Delta's change feed fails: rename it") -%}
+    {%- for name in dbt_cdc._without_delta_feed(columns | map(attribute='name')) -%}
+        {%- do faults.append("the column " ~ name ~ " has a backtick in its name, by which Delta's change feed fails: rename it") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _without_delta_feed(names) -%}
+    {#- The names by which Delta's change feed fails. -#}
+    {%- set found = [] -%}
+    {%- for name in names if '`' in name -%}{%- do found.append(name) -%}{%- endfor -%}
+    {%- do return(found) -%}
 {%- endmacro -%}
 
 

@@ -1,6 +1,6 @@
 {%- macro companion(relation, kind) -%}
     {#- The table that dbt_cdc keeps beside a model: `<model>__<kind>`. Written with `ref('model')` it keeps lineage. -#}
-    {%- set relation = ref(relation) if relation is string else relation -%}
+    {%- set relation = dbt_cdc._relation_named(relation) -%}
     {%- set kinds = ['history', 'sensitive', 'rejects', 'changes'] -%}
     {%- if kind not in kinds -%}
         {%- do exceptions.raise_compiler_error(

@@ -70,13 +70,13 @@
 {%- macro _type_text(type) -%}
     {#- A type's text, as Spark gives it, as SQL takes it: with the names in structs quoted, and a `timestamp` that stays an
         instant where `spark.sql.timestampType` is TIMESTAMP_NTZ. -#}
-    {%- set quoted = modules.re.sub('(?<=[<,])([^<>,:]+):', '`\\1`:', type.replace('`', '``')) -%}
+    {%- set quoted = modules.re.sub('(?<=[<,])([^<>,]+):', '`\\1`:', type.replace('`', '``')) -%}
     {%- do return(modules.re.sub('(^|[<,:])timestamp(?=[>,]|$)', '\\1timestamp_ltz', quoted)) -%}
 {%- endmacro -%}
 
 
 {%- macro _names_inside(type) -%}
-    {%- do return(modules.re.findall('(?<=[<,])([^<>,:]+):', type)) -%}
+    {%- do return(modules.re.findall('(?<=[<,])([^<>,]+):', type)) -%}
 {%- endmacro -%}
 
 

@@ -323,8 +323,8 @@ def test_columns_that_come_and_go_are_logged_alike_in_every_mode(changes: Change
         write_to_all(changes, "alter table {t} set tblproperties ('delta.feature.timestampNtz' = 'supported')")
     write_to_all(
         changes,
-        "alter table {t} add columns (`a b` int, at timestamp_ntz, s struct<`x y`: int>)",
-        "update {t} set `a b` = 1, at = timestamp_ntz '2024-01-01 00:00:00', s = named_struct('x y', 1) where id = 1",
+        "alter table {t} add columns (`a b` int, at timestamp_ntz, s struct<`x: y`: int>)",
+        "update {t} set `a b` = 1, at = timestamp_ntz '2024-01-01 00:00:00', s = named_struct('x: y', 1) where id = 1",
         "update {t} set v = 'c' where id = 2",
     )
     project.dbt(*run)
@@ -333,14 +333,14 @@ def test_columns_that_come_and_go_are_logged_alike_in_every_mode(changes: Change
     write_to_all(changes, "alter table {t} add columns (s.y int)", "update {t} set s.y = 3 where id = 1")
     message = project.error(*run)
     for mode in MODES[1:]:
-        assert f"{mode}__changes keeps column 's' of {project.schema}.{mode} as struct<x y:int>" in message
-        assert f", got struct<x y:int,y:int>; drop {project.schema}.{mode}__changes to begin a new log" in message
+        assert f"{mode}__changes keeps column 's' of {project.schema}.{mode} as struct<x: y:int>" in message
+        assert f", got struct<x: y:int,y:int>; drop {project.schema}.{mode}__changes to begin a new log" in message
 
     changes.ask(**{f"{mode}_all": f"ref('{mode}')" for mode in MODES})
     project.dbt("run", "--select", *[f"{mode}_all" for mode in MODES])
     at = datetime.datetime(2024, 1, 1)
     one, two = (1, None, None, None, None), (2, None, None, None, None)
-    filled, later = (1, None, 1, at, {"x y": 1, "y": None}), (1, None, 1, at, {"x y": 1, "y": 3})
+    filled, later = (1, None, 1, at, {"x: y": 1, "y": None}), (1, None, 1, at, {"x: y": 1, "y": 3})
     for mode in MODES:
         assert changes.answer(f"{mode}_all", mode) == [
             ("i", None, one),

@@ -48,16 +48,11 @@
     {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
     {%- for relation in relations if plan.new -%}
         {%- set has = dbt_cdc._columns_of(relation) | map(attribute='name') | map('lower') | list -%}
-        {%- set types, added = {}, [] -%}
+        {%- set missing = {} -%}
         {%- for column in plan.new if column.name | lower not in has -%}
-            {%- do types.update({column.name: plan.types[column.name | lower]}) -%}
-            {%- do added.append(dbt_cdc._quote(column.name) ~ ' ' ~ dbt_cdc._type_text(types[column.name])) -%}
+            {%- do missing.update({column.name: plan.types[column.name | lower]}) -%}
         {%- endfor -%}
-        {%- if added -%}
-            {%- do dbt_cdc._allow_names(relation, plan.format, types.keys(), types.values()) -%}
-            {%- do dbt_cdc._allow_types(relation, plan.format, types.values()) -%}
-            {%- do dbt_cdc._apply_execute('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
-        {%- endif -%}
+        {%- do dbt_cdc._add_columns(relation, plan.format, missing) -%}
     {%- endfor -%}
 {%- endmacro -%}
 

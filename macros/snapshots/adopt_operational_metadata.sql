@@ -9,16 +9,13 @@
     {%- do dbt_cdc._raise_faults(dbt_cdc._adoption_faults(node, options, target, existing), node) -%}
     {%- set names = dbt_cdc._operational_columns() -%}
     {%- set types = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
-    {%- set missing = [] -%}
+    {%- set missing, format = {}, dbt_cdc._format_of(target) -%}
     {%- for name, own_name in names.items() if own_name | lower not in existing -%}
-        {%- do missing.append(dbt_cdc._quote(own_name) ~ ' ' ~ dbt_cdc._type_text(types[name])) -%}
+        {%- do missing.update({own_name: types[name]}) -%}
     {%- endfor -%}
     {%- if missing -%}
-        {%- do dbt_cdc._raise_faults(
-            dbt_cdc._for_format('type_faults', dbt_cdc._format_of(target))(target, options.effective_timestamp_type), node) -%}
-        {%- do dbt_cdc._allow_types(target, dbt_cdc._format_of(target), [options.effective_timestamp_type]) -%}
-        {%- do dbt_cdc._allow_names(target, dbt_cdc._format_of(target), names.values()) -%}
-        {%- do run_query('alter table ' ~ target ~ ' add columns (' ~ (missing | join(', ')) ~ ')') -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('type_faults', format)(target, options.effective_timestamp_type), node) -%}
+        {%- do dbt_cdc._add_columns(target, format, missing) -%}
     {%- endif -%}
     {%- do run_query(dbt_cdc._adoption_update(node, options, target, existing)) -%}
     {%- do log('dbt_cdc: ' ~ target ~ ' has its operational columns, filled in for every record', info=true) -%}

@@ -47,15 +47,11 @@
     {#- Those of the source. dbt would take them from the view that it makes of the changes, which over Iceberg lies in no
         schema: it may find that of another snapshot or incremental model of the same name there. -#}
     {%- set existing = adapter.get_columns_in_relation(shape.target) | map(attribute='name') | map('lower') | list -%}
-    {%- set names, types, added, format = [], [], [], dbt_cdc._format_of(shape.target) -%}
+    {%- set new = {} -%}
     {%- for name in shape.source_columns if name | lower not in existing -%}
-        {%- do names.append(name) -%}
-        {%- do types.append(shape.source_types[name | lower]) -%}
-        {%- do added.append(dbt_cdc._quote(name) ~ ' ' ~ dbt_cdc._type_text(types[-1])) -%}
+        {%- do new.update({name: shape.source_types[name | lower]}) -%}
     {%- endfor -%}
-    {%- do dbt_cdc._allow_names(shape.target, format, names, types) -%}
-    {%- do dbt_cdc._allow_types(shape.target, format, types) -%}
-    {%- if added -%}{%- do run_query('alter table ' ~ shape.target ~ ' add columns (' ~ added | join(', ') ~ ')') -%}{%- endif -%}
+    {%- do dbt_cdc._add_columns(shape.target, dbt_cdc._format_of(shape.target), new) -%}
 {%- endmacro -%}
 
 

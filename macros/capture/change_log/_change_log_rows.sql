@@ -41,7 +41,7 @@ from row_changes
 {%- macro _grow_log_images(table, log, names) -%}
     {#- Adds the table's new columns to the log's images; gives the names of all their fields, or none without images. -#}
     {%- if not names -%}{%- do return(none) -%}{%- endif -%}
-    {%- set fields, kept, new, faults = [], {}, [], [] -%}
+    {%- set fields, kept, new, faults = [], {}, {}, [] -%}
     {%- for row in run_query('describe query select before.* from ' ~ log.relation).rows -%}
         {%- do fields.append(row[0]) -%}
         {%- do kept.update({row[0] | lower: row[1]}) -%}
@@ -53,7 +53,7 @@ from row_changes
             {%- do faults.append("column '" ~ column.name ~ "' of " ~ table.source ~ " came later and is a struct of so many fields"
                 ~ " that Spark cuts its type: it can't be added to " ~ log.relation ~ "; drop that table to begin a new log") -%}
         {%- elif type is none -%}
-            {%- do new.append(column) -%}
+            {%- do new.update({column.name: column.dtype}) -%}
             {%- do fields.append(column.name) -%}
         {%- elif type != own[column.name | lower] -%}
             {%- do faults.append(log.relation ~ " keeps column '" ~ column.name ~ "' of " ~ table.source ~ " as " ~ type
@@ -61,19 +61,6 @@ from row_changes
         {%- endif -%}
     {%- endfor -%}
     {%- do dbt_cdc._raise_faults(faults, wrote='its change log was not written') -%}
-    {%- if new -%}{%- do dbt_cdc._add_log_images(table.format, log.relation, names, new) -%}{%- endif -%}
+    {%- do dbt_cdc._add_columns(log.relation, table.format, new, structs=names) -%}
     {%- do return(fields) -%}
-{%- endmacro -%}
-
-
-{%- macro _add_log_images(format, log, names, columns) -%}
-    {%- set added = [] -%}
-    {%- do dbt_cdc._allow_names(log, format, columns | map(attribute='name'), columns | map(attribute='dtype')) -%}
-    {%- do dbt_cdc._allow_types(log, format, columns | map(attribute='dtype')) -%}
-    {%- for column in columns -%}
-        {%- for name in names -%}
-            {%- do added.append(name ~ '.' ~ dbt_cdc._quote(column.name) ~ ' ' ~ dbt_cdc._type_text(column.dtype)) -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {%- do run_query('alter table ' ~ log ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
 {%- endmacro -%}

@@ -1,7 +1,30 @@
 {#- What the table can't take of a source whose columns have changed since. -#}
+
+{%- macro _retyped_faults(source_columns, target) -%}
+    {#- Values of another kind, asked before anything is compared: Spark would compare 'n/a' with a number as NULL, and find
+        nothing changed. Text takes what has a text. -#}
+    {%- set own, faults = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)), [] -%}
+    {%- for column in source_columns if column[0] | lower in own -%}
+        {%- set kept, type = own[column[0] | lower], column[1] -%}
+        {%- set kinds = [dbt_cdc._family_of_type(kept), dbt_cdc._family_of_type(type)] -%}
+        {%- set holds = kinds[1] not in ['binary', 'other'] if kinds[0] == 'text' else kinds | sort == ['date', 'moment'] -%}
+        {%- if type != 'void' and kinds[0] != kinds[1] and not holds -%}
+            {%- do faults.append("column '" ~ column[0] ~ "' of " ~ target ~ " is " ~ kept ~ ", got " ~ type ~ " from the source,"
+                                 ~ " which is of another kind" ~ dbt_cdc._retyped_advice()) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _retyped_advice() -%}
+    {%- do return(": cast it in the snapshot's query, or change the table's column") -%}
+{%- endmacro -%}
+
+
 {%- macro _drift_faults(shape) -%}
     {%- set own = dbt_cdc._whole_types(shape.target, adapter.get_columns_in_relation(shape.target)) -%}
-    {%- set faults, advice = [], ": cast it in the snapshot's query, or change the table's column" -%}
+    {%- set faults, advice = [], dbt_cdc._retyped_advice() -%}
     {%- for name in shape.source_columns -%}
         {%- set type, kept = shape.source_types[name | lower], own.get(name | lower) -%}
         {%- if kept is none -%}

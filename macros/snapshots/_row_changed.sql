@@ -1,6 +1,6 @@
 {#- The strategy's condition for a changed row, mended where dbt's own says less or more than it means. -#}
 
-{%- macro _row_changed(strategy, source_sql, target) -%}
+{%- macro _row_changed(strategy, source_columns, target) -%}
     {%- set condition = strategy.row_changed | trim -%}
     {%- set everything_changed = modules.re.sub('[\\s()]', '', condition) == get_true_sql() | trim -%}
     {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) -%}
@@ -8,8 +8,9 @@
     {%- set has_backticks = '`' in existing | join -%}
     {%- if config.get('strategy') == 'timestamp' -%}
         {%- do return(dbt_cdc._row_changed_by_time(strategy, condition, existing)) -%}
-    {%- elif config.get('strategy') == 'check' and (everything_changed or has_backticks) -%}
-        {%- do return(dbt_cdc._row_changed_by_columns(source_sql, existing) or condition) -%}
+    {%- elif config.get('strategy') == 'check'
+            and (everything_changed or has_backticks or dbt_cdc._become_text(source_columns, existing)) -%}
+        {%- do return(dbt_cdc._row_changed_by_columns(source_columns, existing) or condition) -%}
     {%- endif -%}
     {%- do return(condition) -%}
 {%- endmacro -%}
@@ -26,18 +27,31 @@
 {%- endmacro -%}
 
 
-{%- macro _row_changed_by_columns(source_sql, existing) -%}
+{%- macro _row_changed_by_columns(source_columns, existing) -%}
     {#- Where a checked column is new, dbt takes every row for changed; it looks for names letter by letter, so that one whose
         case has changed is new to it. None where there is a new one indeed. -#}
-    {%- set checked = config.get('check_cols') -%}
-    {%- if checked is not string -%}
-        {%- set source_sql = 'select ' ~ (checked | join(', ')) ~ ' from (\n' ~ source_sql ~ '\n) as source_rows' -%}
-    {%- endif -%}
-    {%- set differ = [] -%}
-    {%- for name in get_columns_in_query(source_sql) -%}
-        {%- if name | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
-        {%- set quoted = dbt_cdc._quote(name) -%}
-        {%- do differ.append('not (snapshotted_data.' ~ quoted ~ ' <=> source_data.' ~ quoted ~ ')') -%}
+    {%- set checked, names, differ = config.get('check_cols'), [], [] -%}
+    {%- for name in ([] if checked is string else checked) -%}{%- do names.append(dbt_cdc._unquoted(name) | lower) -%}{%- endfor -%}
+    {%- for column in source_columns if checked is string or column[0] | lower in names -%}
+        {%- if column[0] | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
+        {%- do differ.append('not (snapshotted_data.' ~ dbt_cdc._quote(column[0]) ~ ' <=> ' ~ dbt_cdc._given_value(column, existing) ~ ')') -%}
     {%- endfor -%}
-    {%- do return('(' ~ differ | join(' or ') ~ ')') -%}
+    {%- do return('(' ~ differ | join(' or ') ~ ')' if differ else none) -%}
+{%- endmacro -%}
+
+
+{%- macro _become_text(source_columns, existing) -%}
+    {#- The columns that the table keeps as text, and the source has as something else. -#}
+    {%- set found = [] -%}
+    {%- for column in source_columns if dbt_cdc._family_of_type(existing.get(column[0] | lower, '')) == 'text' != dbt_cdc._family_of_type(column[1]) -%}
+        {%- do found.append(column[0]) -%}
+    {%- endfor -%}
+    {%- do return(found) -%}
+{%- endmacro -%}
+
+
+{%- macro _given_value(column, existing) -%}
+    {#- The source's value as the table keeps it: Spark would compare 'n/a' with a number as NULL, and find nothing changed. -#}
+    {%- set value = 'source_data.' ~ dbt_cdc._quote(column[0]) -%}
+    {%- do return('cast(' ~ value ~ ' as string)' if dbt_cdc._become_text([column], existing) else value) -%}
 {%- endmacro -%}

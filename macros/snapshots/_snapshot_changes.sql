@@ -7,7 +7,7 @@
 {%- endmacro -%}
 
 
-{%- macro _snapshot_changes(strategy, source_sql, target_relation) -%}
+{%- macro _snapshot_changes(strategy, source_sql, source_columns, target_relation) -%}
     {#- One row per key that is new (insert), changed (update) or gone (delete): the source's columns, the key, how many
         rows of the source share it, and what is needed of the open record. Keys that rows share, and rows without a key,
         are all here, as `_staging_faults` tells of them. dbt's strategies speak of source_data and snapshotted_data. -#}
@@ -44,7 +44,7 @@
 
     compared as (
         select
-            {{ dbt_cdc._compared_columns(source_sql, target_relation, no_source) if new_record else 'source_data.*' }},
+            {{ dbt_cdc._compared_columns(source_columns, target_relation, no_source) if new_record else 'source_data.*' }},
             {%- for key in keys %}
             coalesce(source_data.{{ key }}, snapshotted_data.{{ key }}) as dbt_cdc_key_{{ loop.index }},
             {%- endfor %}
@@ -58,7 +58,7 @@
             or source_data.dbt_cdc_copies > 1
             or ({{ no_source }}{% if new_record %} and not ({{ is_deleted }}){% endif %})
             {#- a row that is gone differs from its record in every column: that says nothing #}
-            or (not {{ no_source }} and ({{ dbt_cdc._row_changed(strategy, source_sql, target_relation) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
+            or (not {{ no_source }} and ({{ dbt_cdc._row_changed(strategy, source_columns, target_relation) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
     )
 
     select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ strategy.scd_id | trim }} as dbt_cdc_new_scd_id
@@ -94,16 +94,16 @@
 {%- endmacro -%}
 
 
-{%- macro _compared_columns(source_sql, target_relation, no_source) -%}
+{%- macro _compared_columns(source_columns, target_relation, no_source) -%}
     {#- For hard_deletes: new_record, where the record of the deletion carries the last known values. -#}
-    {%- set existing = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | map('lower') | list -%}
+    {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target_relation)) -%}
     {%- set selected = [] -%}
-    {%- for name in get_columns_in_query(source_sql) -%}
-        {%- set quoted = dbt_cdc._quote(name) -%}
-        {%- if name | lower in existing -%}
-            {%- do selected.append('if(' ~ no_source ~ ', snapshotted_data.' ~ quoted ~ ', source_data.' ~ quoted ~ ') as ' ~ quoted) -%}
+    {%- for column in source_columns -%}
+        {%- set quoted, given = dbt_cdc._quote(column[0]), dbt_cdc._given_value(column, existing) -%}
+        {%- if column[0] | lower in existing -%}
+            {%- do selected.append('if(' ~ no_source ~ ', snapshotted_data.' ~ quoted ~ ', ' ~ given ~ ') as ' ~ quoted) -%}
         {%- else -%}
-            {%- do selected.append('source_data.' ~ quoted) -%}
+            {%- do selected.append(given) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return((selected + ['source_data.dbt_cdc_updated_at', 'source_data.dbt_cdc_copies']) | join(',\n            ')) -%}

@@ -3,7 +3,8 @@
     {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- if execute -%}
         {%- do dbt_cdc._raise_faults(
-            dbt_cdc._source_shape_faults(strategy, sql, options) + dbt_cdc._source_faults(strategy, sql)) -%}
+            dbt_cdc._source_shape_faults(strategy, sql, dbt_cdc._columns_of_source(sql), options)
+            + dbt_cdc._source_faults(strategy, sql)) -%}
     {%- endif -%}
     {%- if not options.operational_metadata -%}
         {%- do return(dbt.default__build_snapshot_table(strategy, sql)) -%}

@@ -6,14 +6,15 @@
     All that can be wrong is found here too, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
-    {%- set options = dbt_cdc._snapshot_settings() -%}
+    {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._columns_of_source(source_sql) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
         + dbt_cdc._deletion_column_faults(strategy, target_relation)
         + dbt_cdc._operational_table_faults(target_relation, options)
-        + dbt_cdc._source_shape_faults(strategy, source_sql, options)) -%}
+        + dbt_cdc._source_shape_faults(strategy, source_sql, columns, options)
+        + dbt_cdc._retyped_faults(columns, target_relation)) -%}
     {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
-    {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, target_relation) -%}
+    {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, columns, target_relation) -%}
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
     {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options) + dbt_cdc._drift_faults(shape) -%}

@@ -150,3 +150,65 @@ def test_types_that_would_round_are_refused_and_a_share_of_deletes_may_be_reache
     ]
     day = date(2024, 1, 1)
     assert project.rows("select id, at, dbt_valid_from, dbt_valid_to from {schema}.days") == [(1, day, day, None)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project) -> None:
+    texts = (
+        "select id, v, w from values (1, 'n/a', 'true'), (2, '2', 'yes'), (3, '07', 'x'), (4, 'x', null) as t(id, v, w)"
+    )
+    others = "select id, v, w from values (1, 5, true), (2, 2, true), (3, 7, null), (4, null, null) as t(id, v, w)"
+    checks = {"all_columns": CHECKED, "one_column": "strategy='check', check_cols=['v']"}
+    for name, config in checks.items():
+        write(project, name, f"{config}, hard_deletes='new_record'", texts, others, f"{others} where id <> 1")
+    emptied = "select 1 as id, null as v"
+    write(project, "emptied", CHECKED, "select 1 as id, 5 as v", emptied)
+    for number in (0, 1, 1, 2):
+        run(project, number)
+    open_rows = "select id, v, w, dbt_is_deleted from {schema}.%s where dbt_valid_to is null order by id"
+    closed = (
+        "select id, v, w, dbt_is_deleted from {schema}.%s where dbt_valid_to is not null order by id, dbt_valid_from"
+    )
+    first, two, three, four = (
+        (1, "n/a", "true", "False"),
+        (2, "2", "yes", "False"),
+        (3, "07", "x", "False"),
+        (4, "x", None, "False"),
+    )
+    now = [(1, "5", "true", "True"), (2, "2", "true", "False"), (3, "7", None, "False"), (4, None, None, "False")]
+    assert project.rows(open_rows % "all_columns") == now
+    assert project.rows(closed % "all_columns") == [first, (1, "5", "true", "False"), two, three, four]
+    assert project.rows(open_rows % "one_column") == [now[0], two, *now[2:]]
+    assert project.rows(closed % "one_column") == [first, (1, "5", "true", "False"), three, four]
+    assert project.rows("select v, dbt_valid_to is null from {schema}.emptied order by 2") == [(5, False), (None, True)]
+    for name, column_type in {"all_columns": "string", "one_column": "string", "emptied": "int"}.items():
+        assert dict(project.columns(name))["v"] == column_type
+
+
+def test_a_column_of_another_kind_is_refused(project: Project) -> None:
+    pairs = {
+        "number": ("10", "'x'", "int", "string"),
+        "named": ("10L", "'11'", "bigint", "string"),
+        "day": ("date '2024-01-01'", "'tomorrow'", "date", "string"),
+        "time": ("timestamp '2024-01-01'", "1704067200", "timestamp", "int"),
+        "flag": ("true", "1", "boolean", "int"),
+        "word": ("'a'", "x'61'", "string", "binary"),
+        "parts": ("'a'", "array('a')", "string", "array<string>"),
+        "bytes": ("x'61'", "'a'", "binary", "string"),
+    }
+    configs = dict.fromkeys(pairs, CHECKED) | {"named": "strategy='check', check_cols=['v']", "day": BY_TIME}
+    for name, (first, second, *_) in pairs.items():
+        write(project, name, configs[name], *(
+            f"select 1 as id, {value} as v, timestamp '2024-01-0{day}' as at"
+            for day, value in enumerate((first, second), start=1)
+        ))  # fmt: skip
+    run(project, 0)
+    before = {name: project.rows(f"select * from {{schema}}.{name}") for name in pairs}
+    said = project.error("snapshot", "--vars", "{run: 1}")
+    for name, (*_, kept, given) in pairs.items():
+        assert (
+            f"column 'v' of {project.schema}.{name} is {kept}, got {given} from the source, which is of another kind: "
+            in said
+        )
+        assert project.rows(f"select * from {{schema}}.{name}") == before[name]
+    assert said.count("cast it in the snapshot's query, or change the table's column") == len(pairs)

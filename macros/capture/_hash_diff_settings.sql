@@ -16,7 +16,7 @@
 
 
 {%- macro _hash_diff_settings(existing, foreign) -%}
-    {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
+    {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns(model) -%}
     {%- set given = given if given is mapping else {} -%}
     {%- set ignored = dbt_cdc._names_in(given.get('ignore_columns')) + columns.ignore -%}
     {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + columns.sensitive -%}
@@ -65,10 +65,10 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_columns() -%}
+{%- macro _hash_diff_columns(node) -%}
     {#- What the model's YAML says per column: data_type, and meta.dbt_cdc key, ignore, sensitive. -#}
     {%- set found = {'key': [], 'ignore': [], 'sensitive': [], 'types': {}, 'comments': {}, 'faults': []} -%}
-    {%- for column in model.columns.values() -%}
+    {%- for column in node.columns.values() -%}
         {%- set added = column.name | lower in ['keyhash', 'nonkeyhash', 'operation', 'eff_start_date'] -%}
         {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
         {%- if config.persist_column_docs() and column.description -%}

@@ -7,12 +7,9 @@
             "dbt_cdc.companion: " ~ dbt_cdc._unknown_name('companion', kind, kinds)) -%}
     {%- endif -%}
     {%- set node = dbt_cdc._node_of(relation) if execute else none -%}
-    {%- if node and kind == 'changes' and not dbt_cdc._meta(node).get('change_log') -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": " ~ node.name ~ " keeps no log of its"
-            ~ " changes: set `meta: {dbt_cdc: {change_log: key_op}}` there, or ask table_changes") -%}
-    {%- elif node and kind != 'changes' and node.config.materialized != 'hash_diff' -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": only hash_diff models have a table of kind '"
-            ~ kind ~ "', " ~ node.name ~ " is of kind '" ~ node.config.materialized ~ "'") -%}
+    {%- set fault = dbt_cdc._companion_fault(node, kind) if node else none -%}
+    {%- if fault -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": " ~ fault) -%}
     {%- endif -%}
     {%- do return(dbt_cdc._companion(relation, kind)) -%}
 {%- endmacro -%}
@@ -20,4 +17,22 @@
 
 {%- macro _companion(relation, kind) -%}
     {%- do return(relation.incorporate(path={'identifier': relation.identifier ~ '__' ~ kind}, type='table')) -%}
+{%- endmacro -%}
+
+
+{%- macro _companion_fault(node, kind) -%}
+    {#- Why the model has no such table, or none. -#}
+    {%- set meta, keeps = dbt_cdc._meta(node), node.name ~ " keeps no " -%}
+    {%- if kind != 'changes' and node.config.materialized != 'hash_diff' -%}
+        {%- do return("only hash_diff models have a table of kind '" ~ kind ~ "', " ~ node.name ~ " is of kind '"
+                      ~ node.config.materialized ~ "'") -%}
+    {%- elif kind == 'changes' and not meta.get('change_log') -%}
+        {%- do return(keeps ~ "log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}` there, or ask table_changes") -%}
+    {%- elif kind == 'rejects' and meta.get('on_cast_error') != 'rejects' -%}
+        {%- do return(keeps ~ "rejects, values that do not cast fail it: set `meta: {dbt_cdc: {on_cast_error: rejects}}` there") -%}
+    {%- elif kind == 'sensitive' and not meta.get('sensitive_columns') and not dbt_cdc._hash_diff_columns(node).sensitive -%}
+        {%- do return(keeps ~ "sensitive values, as none of its columns is sensitive: name them by"
+                      ~ " `meta: {dbt_cdc: {sensitive_columns: […]}}` there, or read the model itself") -%}
+    {%- endif -%}
+    {%- do return(none) -%}
 {%- endmacro -%}

@@ -15,6 +15,12 @@ PYTHON = """
         return spark.sql("select 1 as id, 'a' as name")
 """
 
+HIDDEN = """
+    models:
+      - name: hidden
+        columns: [{name: name, meta: {dbt_cdc: {sensitive: true}}}]
+"""
+
 
 @pytest.mark.one_format("delta")
 def test_a_table_that_another_materialization_has_made_meanwhile_is_not_replaced(project: Project) -> None:
@@ -91,6 +97,13 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
             "models/own.sql": APPLIED % "(1, 'a', 1)",
             "models/asking.sql": "select * from {{ dbt_cdc.companion(ref('own'), 'history') }}",
             "models/logged.sql": "select * from {{ dbt_cdc.companion('own', 'changes') }}",
+            "models/plain.py": PYTHON % 1,
+            "models/hidden.py": PYTHON.replace('"effective_date"', '"on_cast_error": "rejects", "effective_date"') % 1,
+            "models/hidden.yml": HIDDEN,
+            "models/refused.sql": "select * from {{ dbt_cdc.companion(ref('plain'), 'rejects') }}",
+            "models/kept_apart.sql": "select * from {{ dbt_cdc.companion(ref('plain'), 'sensitive') }}",
+            "models/both.sql": "select name from {{ dbt_cdc.companion(ref('hidden'), 'sensitive') }} union all"
+            " select fault from {{ dbt_cdc.companion(ref('hidden'), 'rejects') }}",
         }
     )
     error = project.error("run")
@@ -98,6 +111,15 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
     assert (
         "model.consumer.logged: own keeps no log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}`" in error
     )
+    assert (
+        "model.consumer.refused: plain keeps no rejects, values that do not cast fail it: set `meta: {dbt_cdc: "
+        in error
+    )
+    assert (
+        "model.consumer.kept_apart: plain keeps no sensitive values, as none of its columns is sensitive: name" in error
+    )
+    assert project.rows("select * from {schema}.both") == [("a",)]
+    assert project.tables().isdisjoint({"asking", "logged", "refused", "kept_apart"})
 
 
 @pytest.mark.one_format("delta")

@@ -6,7 +6,7 @@ import hashlib
 import re
 from datetime import date, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -220,6 +220,16 @@ def test_arguments_that_do_not_fit_are_refused_before_anything_is_planned(change
     lines = str(error.value).splitlines()
     assert lines[0] == "dbt_cdc.synthetic: incremental can't run, nothing was written:"
     assert [line.startswith(f"  - {fault}") for line in lines[1:]] == [True]
+
+
+def test_a_load_that_is_none_is_not_taken_for_another() -> None:
+    no_session, no_load = cast(Any, None), cast(Any, "Initial")
+    with pytest.raises(SyntheticError) as error:
+        synthetic.from_options(no_session, no_load, SMALL)
+    assert str(error.value).splitlines() == [
+        "dbt_cdc.synthetic: Initial can't run, nothing was written:",
+        "  - the load must be one of initial, incremental, got 'Initial'",
+    ]
 
 
 def test_all_faults_are_named_at_once() -> None:

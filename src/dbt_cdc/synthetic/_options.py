@@ -14,6 +14,7 @@ from dbt_cdc.synthetic._series import Series, share_faults
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_LOADS = ("initial", "incremental")
 _INITIAL = ("no_init_recs", "no_keys", "no_nonkeys")
 _INCREMENTAL = (*_INITIAL, "no_incr_recs", "pct_del", "pct_upd", "pct_unchanged")
 _SERIES = ("no_init_recs", "no_incr_recs", "pct_del", "pct_upd", "pct_unchanged")
@@ -32,10 +33,15 @@ def from_options(spark: SparkSession, load: Literal["initial", "incremental"], o
     if isinstance(given.get("types"), list):
         given["types"] = tuple(given["types"])
     columns = Columns(**{name: given[name] for name in _COLUMNS if name in given})
-    raise_faults(load, [*_name_faults(required, options), *_value_faults(given, columns)])
+    raise_faults(load, [*_load_faults(load), *_name_faults(required, options), *_value_faults(given, columns)])
     optional = [name for name in _OPTIONAL if load == "incremental" or name != "load"]
     arguments = {name: given[name] for name in (*required, *optional) if name in given}
     return (initial if load == "initial" else incremental)(spark, columns=columns, **arguments)
+
+
+def _load_faults(load: object) -> Iterator[str]:
+    if load not in _LOADS:
+        yield f"the load must be one of {', '.join(_LOADS)}, got {load!r}"
 
 
 def _value_faults(given: dict[str, Any], columns: Columns) -> Iterable[str]:

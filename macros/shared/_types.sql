@@ -1,6 +1,7 @@
 {#- Kinds of types: values of one kind are cast to each other with a meaning. -#}
 {%- macro _family_of_type(type) -%}
-    {%- set name = type.split('(')[0] -%}
+    {#- type: as Spark gives it, such as decimal(10,2) or string collate UTF8_LCASE -#}
+    {%- set name = modules.re.split('[( ]', type)[0] -%}
     {%- set families = {
         'string': 'text', 'char': 'text', 'varchar': 'text', 'boolean': 'boolean', 'date': 'date', 'binary': 'binary',
         'timestamp': 'moment', 'timestamp_ntz': 'moment',

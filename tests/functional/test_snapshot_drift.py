@@ -163,6 +163,8 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
         write(project, name, f"{config}, hard_deletes='new_record'", texts, others, f"{others} where id <> 1")
     emptied = "select 1 as id, null as v"
     write(project, "emptied", CHECKED, "select 1 as id, 5 as v", emptied)
+    at = "select 1 as id, timestamp '2024-01-0%s' as at, %s as v"
+    write(project, "collated", BY_TIME, at % (1, "'a'"), at % (2, "'B' collate UTF8_LCASE"))
     for number in (0, 1, 1, 2):
         run(project, number)
     open_rows = "select id, v, w, dbt_is_deleted from {schema}.%s where dbt_valid_to is null order by id"
@@ -181,6 +183,10 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
     assert project.rows(open_rows % "one_column") == [now[0], two, *now[2:]]
     assert project.rows(closed % "one_column") == [first, (1, "5", "true", "False"), three, four]
     assert project.rows("select v, dbt_valid_to is null from {schema}.emptied order by 2") == [(5, False), (None, True)]
+    assert project.rows("select v, dbt_valid_to is null from {schema}.collated order by 2") == [
+        ("a", False),
+        ("B", True),
+    ]
     for name, column_type in {"all_columns": "string", "one_column": "string", "emptied": "int"}.items():
         assert dict(project.columns(name))["v"] == column_type
 

@@ -1,19 +1,28 @@
 {#- What the table can't take of a source whose columns have changed since. -#}
 
 {%- macro _retyped_faults(source_columns, target) -%}
-    {#- Values of another kind, asked before anything is compared: Spark would compare 'n/a' with a number as NULL, and find
-        nothing changed. Text takes what has a text. -#}
+    {#- Values of another kind, asked before anything is compared. -#}
     {%- set own, faults = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)), [] -%}
     {%- for column in source_columns if column[0] | lower in own -%}
         {%- set kept, type = own[column[0] | lower], column[1] -%}
-        {%- set kinds = [dbt_cdc._family_of_type(kept), dbt_cdc._family_of_type(type)] -%}
-        {%- set holds = kinds[1] not in ['binary', 'other'] if kinds[0] == 'text' else kinds | sort == ['date', 'moment'] -%}
-        {%- if type != 'void' and kinds[0] != kinds[1] and not holds -%}
+        {%- if not dbt_cdc._takes(kept, type, is_compared=dbt_cdc._is_checked(column[0])) -%}
             {%- do faults.append("column '" ~ column[0] ~ "' of " ~ target ~ " is " ~ kept ~ ", got " ~ type ~ " from the source,"
                                  ~ " which is of another kind" ~ dbt_cdc._retyped_advice()) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _takes(kept, given, is_compared) -%}
+    {#- May a column have values of the given type? Spark would compare 'n/a' with a number as NULL, and find nothing changed.
+        Text takes what has a text. Structs whose fields change places are compared place by place and written by name. -#}
+    {%- set kinds = [dbt_cdc._family_of_type(kept), dbt_cdc._family_of_type(given)] -%}
+    {%- if given == 'void' or 'more fields' in kept ~ given -%}{%- do return(true) -%}{%- endif -%}
+    {%- if kinds[0] == kinds[1] -%}
+        {%- do return(kinds[0] != 'other' or not is_compared or dbt_cdc._with_any_number(kept) == dbt_cdc._with_any_number(given)) -%}
+    {%- endif -%}
+    {%- do return(kinds[1] not in ['binary', 'other'] if kinds[0] == 'text' else kinds | sort == ['date', 'moment']) -%}
 {%- endmacro -%}
 
 

@@ -30,9 +30,8 @@
 {%- macro _row_changed_by_columns(source_columns, existing) -%}
     {#- Where a checked column is new, dbt takes every row for changed; it looks for names letter by letter, so that one whose
         case has changed is new to it. None where there is a new one indeed. -#}
-    {%- set checked, names, differ = config.get('check_cols'), [], [] -%}
-    {%- for name in ([] if checked is string else checked) -%}{%- do names.append(dbt_cdc._unquoted(name) | lower) -%}{%- endfor -%}
-    {%- for column in source_columns if checked is string or column[0] | lower in names -%}
+    {%- set differ = [] -%}
+    {%- for column in source_columns if dbt_cdc._is_checked(column[0]) -%}
         {%- if column[0] | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
         {%- do differ.append('not (snapshotted_data.' ~ dbt_cdc._quote(column[0]) ~ ' <=> ' ~ dbt_cdc._given_value(column, existing) ~ ')') -%}
     {%- endfor -%}

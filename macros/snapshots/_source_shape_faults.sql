@@ -52,11 +52,19 @@
 
 {%- macro _checked_type_faults(columns) -%}
     {#- Columns that are checked, but whose values Spark does not compare. -#}
-    {%- if config.get('strategy') != 'check' -%}{%- do return([]) -%}{%- endif -%}
-    {%- set checked, faults = config.get('check_cols'), [] -%}
-    {%- for column in columns if dbt_cdc._lacks_equality(column[1]) and (checked == 'all' or column[0] in checked) -%}
+    {%- set faults = [] -%}
+    {%- for column in columns if dbt_cdc._lacks_equality(column[1]) and dbt_cdc._is_checked(column[0]) -%}
         {%- do faults.append("check_cols: column '" ~ column[0] ~ "' is of type " ~ column[1] ~ ", whose values Spark does not compare:"
             ~ " give the columns to check without it, or make text of it in the snapshot's query (to_json)") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_checked(name) -%}
+    {#- Does the strategy compare this column? -#}
+    {%- if config.get('strategy') != 'check' -%}{%- do return(false) -%}{%- endif -%}
+    {%- if config.get('check_cols') is string -%}{%- do return(true) -%}{%- endif -%}
+    {%- for checked in config.get('check_cols') if dbt_cdc._unquoted(checked) | lower == name | lower -%}{%- do return(true) -%}{%- endfor -%}
+    {%- do return(false) -%}
 {%- endmacro -%}

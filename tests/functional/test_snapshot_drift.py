@@ -201,6 +201,13 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
         "word": ("'a'", "x'61'", "string", "binary"),
         "parts": ("'a'", "array('a')", "string", "array<string>"),
         "bytes": ("x'61'", "'a'", "binary", "string"),
+        "list": ("array(1)", "array('1')", "array<int>", "array<string>"),
+        "places": (
+            "named_struct('a', 1, 'b', 2)",
+            "named_struct('b', 2, 'a', 1)",
+            "struct<a:int,b:int>",
+            "struct<b:int,a:int>",
+        ),
     }
     configs = dict.fromkeys(pairs, CHECKED) | {"named": "strategy='check', check_cols=['v']", "day": BY_TIME}
     for name, (first, second, *_) in pairs.items():

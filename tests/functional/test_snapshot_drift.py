@@ -202,6 +202,7 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
         "parts": ("'a'", "array('a')", "string", "array<string>"),
         "bytes": ("x'61'", "'a'", "binary", "string"),
         "list": ("array(1)", "array('1')", "array<int>", "array<string>"),
+        "narrow": ("array(1.5F)", "array(1.5D)", "array<float>", "array<double>"),
         "places": (
             "named_struct('a', 1, 'b', 2)",
             "named_struct('b', 2, 'a', 1)",

@@ -7,8 +7,7 @@
     {%- set added = [] -%}
     {%- for name, type in types.items() -%}
         {%- set column = dbt_cdc._quote(name) ~ ' ' ~ dbt_cdc._type_text(type) -%}
-        {%- for struct in structs or [] -%}{%- do added.append(struct ~ '.' ~ column) -%}{%- endfor -%}
-        {%- if structs is none -%}{%- do added.append(column) -%}{%- endif -%}
+        {%- for struct in structs or [none] -%}{%- do added.append(struct ~ '.' ~ column if struct else column) -%}{%- endfor -%}
     {%- endfor -%}
     {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
 {%- endmacro -%}

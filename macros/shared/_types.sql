@@ -25,23 +25,14 @@
 
 {%- macro _widens_inside(old, new) -%}
     {#- Are nested types alike but for numbers that have become wider? -#}
-    {%- if dbt_cdc._with_any_number(old) != dbt_cdc._with_any_number(new) -%}{%- do return(false) -%}{%- endif -%}
-    {%- set wide = modules.re.findall(dbt_cdc._number_type(), new | lower) -%}
-    {%- for narrow in modules.re.findall(dbt_cdc._number_type(), old | lower) -%}
+    {%- set number = '\\b(?:tinyint|smallint|int|bigint|float|double|decimal[(][0-9]+,[0-9]+[)])' -%}
+    {%- set old, new = old | lower, new | lower -%}
+    {%- if modules.re.sub(number, 'number', old) != modules.re.sub(number, 'number', new) -%}{%- do return(false) -%}{%- endif -%}
+    {%- set wide = modules.re.findall(number, new) -%}
+    {%- for narrow in modules.re.findall(number, old) -%}
         {%- if not dbt_cdc._widens(narrow, wide[loop.index0]) -%}{%- do return(false) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(true) -%}
-{%- endmacro -%}
-
-
-{%- macro _with_any_number(type) -%}
-    {#- Equal for types that differ in their numbers only. -#}
-    {%- do return(modules.re.sub(dbt_cdc._number_type(), 'number', type | lower)) -%}
-{%- endmacro -%}
-
-
-{%- macro _number_type() -%}
-    {%- do return('\\b(?:tinyint|smallint|int|bigint|float|double|decimal[(][0-9]+,[0-9]+[)])') -%}
 {%- endmacro -%}
 
 

@@ -18,9 +18,10 @@
     {#- May a column have values of the given type? Spark would compare 'n/a' with a number as NULL, and find nothing changed.
         Text takes what has a text. Structs whose fields change places are compared place by place and written by name. -#}
     {%- set kinds = [dbt_cdc._family_of_type(kept), dbt_cdc._family_of_type(given)] -%}
-    {%- if 'void' in given or 'more fields' in kept ~ given -%}{%- do return(true) -%}{%- endif -%}
+    {%- if given == 'void' or 'more fields' in kept ~ given -%}{%- do return(true) -%}{%- endif -%}
     {%- if kinds[0] == kinds[1] -%}
-        {%- do return(kinds[0] != 'other' or not is_compared or dbt_cdc._widens_inside(given, kept)) -%}
+        {%- set has_untyped = modules.re.search('[<,:]void[>,]', given) -%}
+        {%- do return(kinds[0] != 'other' or not is_compared or has_untyped is not none or dbt_cdc._widens_inside(given, kept)) -%}
     {%- endif -%}
     {%- do return(kinds[1] not in ['binary', 'other'] if kinds[0] == 'text' else kinds | sort == ['date', 'moment']) -%}
 {%- endmacro -%}

@@ -2,12 +2,35 @@
     {#- Gives a table columns, types by name, and before that what its format asks for such names and types; or gives each of
         these structs of the table fields so. -#}
     {%- if not types -%}{%- do return(none) -%}{%- endif -%}
+    {%- do dbt_cdc._allow_columns(relation, format, types) -%}
+    {%- set added = [] -%}
+    {%- for column, type in dbt_cdc._columns_in(structs, types) -%}{%- do added.append(column ~ ' ' ~ type) -%}{%- endfor -%}
+    {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _type_columns(relation, format, types, structs=none) -%}
+    {#- Gives columns that have no type, as Delta keeps those of nothing but NULL, these types. -#}
+    {%- do dbt_cdc._allow_columns(relation, format, types) -%}
+    {%- for column, type in dbt_cdc._columns_in(structs, types) -%}
+        {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ column ~ ' type ' ~ type) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _allow_columns(relation, format, types) -%}
     {%- do dbt_cdc._allow_names(relation, format, types.keys(), types.values()) -%}
     {%- do dbt_cdc._allow_types(relation, format, types.values()) -%}
-    {%- set added = [] -%}
+{%- endmacro -%}
+
+
+{%- macro _columns_in(structs, types) -%}
+    {#- Pairs of name and type as SQL. -#}
+    {%- set columns = [] -%}
     {%- for name, type in types.items() -%}
-        {%- set column = dbt_cdc._quote(name) ~ ' ' ~ dbt_cdc._type_text(type) -%}
-        {%- for struct in structs or [none] -%}{%- do added.append(struct ~ '.' ~ column if struct else column) -%}{%- endfor -%}
+        {%- for struct in structs or [none] -%}
+            {%- do columns.append(((struct ~ '.' if struct else '') ~ dbt_cdc._quote(name), dbt_cdc._type_text(type))) -%}
+        {%- endfor -%}
     {%- endfor -%}
-    {%- do run_query('alter table ' ~ relation ~ ' add columns (' ~ added | join(', ') ~ ')') -%}
+    {%- do return(columns) -%}
 {%- endmacro -%}

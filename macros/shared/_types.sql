@@ -68,6 +68,15 @@
 {%- endmacro -%}
 
 
+{%- macro _whole_columns(source) -%}
+    {#- Pairs of name and type, in order, of the columns of what stands in a `from` clause. -#}
+    {%- set columns, pairs = dbt_cdc._columns_of(source), [] -%}
+    {%- set types = dbt_cdc._whole_types(source, columns) -%}
+    {%- for column in columns -%}{%- do pairs.append((column.name, types[column.name | lower])) -%}{%- endfor -%}
+    {%- do return(pairs) -%}
+{%- endmacro -%}
+
+
 {%- macro _type_text(type) -%}
     {#- A type's text, as Spark gives it, as SQL takes it: with the names in structs quoted, and a `timestamp` that stays an
         instant where `spark.sql.timestampType` is TIMESTAMP_NTZ. -#}

@@ -2,7 +2,7 @@
 
 {%- macro _retyped_faults(source_columns, target) -%}
     {#- Values of another kind, asked before anything is compared. -#}
-    {%- set own, faults = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)), [] -%}
+    {%- set own, faults = dbt_cdc._whole_types(target, adapter.get_columns_in_relation(target)), [] -%}
     {%- for column in source_columns if column[0] | lower in own -%}
         {%- set kept, type = own[column[0] | lower], column[1] -%}
         {%- if not dbt_cdc._takes(kept, type, is_compared=dbt_cdc._is_checked(column[0])) -%}
@@ -16,9 +16,11 @@
 
 {%- macro _takes(kept, given, is_compared) -%}
     {#- May a column have values of the given type? Spark would compare 'n/a' with a number as NULL, and find nothing changed.
-        Text takes what has a text. Structs whose fields change places are compared place by place and written by name. -#}
+        Text takes what has a text, a column without a type every type that Spark can change it to. Structs whose fields change
+        places are compared place by place and written by name. -#}
     {%- set kinds = [dbt_cdc._family_of_type(kept), dbt_cdc._family_of_type(given)] -%}
-    {%- if given == 'void' or 'more fields' in kept ~ given -%}{%- do return(true) -%}{%- endif -%}
+    {%- if given == 'void' -%}{%- do return(true) -%}{%- endif -%}
+    {%- if kept == 'void' -%}{%- do return(kinds[1] != 'other') -%}{%- endif -%}
     {%- if kinds[0] == kinds[1] -%}
         {%- set has_untyped = modules.re.search('[<,:]void[>,]', given) -%}
         {%- do return(kinds[0] != 'other' or not is_compared or has_untyped is not none or dbt_cdc._widens_inside(given, kept)) -%}
@@ -34,7 +36,7 @@
 
 {%- macro _drift_faults(shape) -%}
     {%- set own = dbt_cdc._whole_types(shape.target, adapter.get_columns_in_relation(shape.target)) -%}
-    {%- set faults, advice = [], dbt_cdc._retyped_advice() -%}
+    {%- set faults, narrow, advice = [], [], dbt_cdc._retyped_advice() -%}
     {%- for name in shape.source_columns -%}
         {%- set type, kept = shape.source_types[name | lower], own.get(name | lower) -%}
         {%- if kept is none -%}
@@ -42,8 +44,11 @@
         {%- elif dbt_cdc._rounds(kept, type) -%}
             {%- do faults.append("column '" ~ name ~ "' of " ~ shape.target ~ " is " ~ kept ~ ", got " ~ type
                                  ~ " from the source, whose values it would cut short" ~ advice) -%}
+        {%- elif dbt_cdc._family_of_type(kept) == dbt_cdc._family_of_type(type) == 'number' and not dbt_cdc._widens(type, kept) -%}
+            {%- do narrow.append({'name': name, 'kept': kept, 'type': type}) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- do faults.extend(dbt_cdc._overflow_faults(shape, narrow)) -%}
     {%- set start = dbt_cdc._snapshot_columns().dbt_valid_from -%}
     {%- if own.get(start | lower) == 'date' and shape.time_type in ['timestamp', 'timestamp_ntz'] -%}
         {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is date, got " ~ shape.time_type
@@ -52,6 +57,26 @@
         {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is " ~ own[start | lower] ~ ", got " ~ shape.time_type
                              ~ " from updated_at, which the session's time zone would shift" ~ advice) -%}
     {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _overflow_faults(shape, columns) -%}
+    {#- Numbers among the changes that are too large for the table's narrower type. -#}
+    {%- if not columns -%}{%- do return([]) -%}{%- endif -%}
+    {%- set counted, faults = [], [] -%}
+    {%- for column in columns -%}
+        {%- set value = dbt_cdc._quote(column.name) -%}
+        {%- do counted.append('count_if(' ~ value ~ ' is not null and try_cast(' ~ value ~ ' as ' ~ column.kept ~ ') is null)') -%}
+    {%- endfor -%}
+    {%- set counts = run_query('select ' ~ counted | join(', ') ~ ' from ' ~ dbt_cdc._staging_relation(shape.target)
+                               ~ " where dbt_cdc_kind <> 'delete'")[0] -%}
+    {%- for column in columns -%}
+        {%- if counts[loop.index0] -%}
+            {%- do faults.append("column '" ~ column.name ~ "' of " ~ shape.target ~ " is " ~ column.kept ~ ", got " ~ column.type ~ " from the"
+                                 ~ " source, with " ~ counts[loop.index0] ~ " value(s) too large for it" ~ dbt_cdc._retyped_advice()) -%}
+        {%- endif -%}
+    {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

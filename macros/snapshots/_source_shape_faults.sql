@@ -1,11 +1,5 @@
 {#- What the names and types of the source's columns show, before a row is read. -#}
 
-{%- macro _columns_of_source(sql) -%}
-    {#- Rows of name and type, in order. -#}
-    {%- do return(run_query('describe query select * from (\n' ~ sql ~ '\n) as source_rows').rows | list) -%}
-{%- endmacro -%}
-
-
 {%- macro _source_shape_faults(strategy, sql, columns, options) -%}
     {%- set names = columns | map('first') | list -%}
     {%- set faults, unknown = dbt_cdc._source_name_faults(names, strategy, options), dbt_cdc._named_column_faults(names, strategy) -%}

@@ -6,7 +6,7 @@
     All that can be wrong is found here too, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
-    {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._columns_of_source(source_sql) -%}
+    {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._whole_columns('(\n' ~ source_sql ~ '\n) as source_rows') -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
         + dbt_cdc._deletion_column_faults(strategy, target_relation)
@@ -20,7 +20,7 @@
     {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options) + dbt_cdc._drift_faults(shape) -%}
     {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
-    {%- do dbt_cdc._add_new_columns(shape) -%}
+    {%- do dbt_cdc._take_new_columns(shape) -%}
     {%- do dbt_cdc._look_up_returning(shape, staging) -%}
     {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
 {%- endmacro -%}
@@ -44,15 +44,19 @@
 {%- endmacro -%}
 
 
-{%- macro _add_new_columns(shape) -%}
+{%- macro _take_new_columns(shape) -%}
     {#- Those of the source. dbt would take them from the view that it makes of the changes, which over Iceberg lies in no
-        schema: it may find that of another snapshot or incremental model of the same name there. -#}
-    {%- set existing = adapter.get_columns_in_relation(shape.target) | map(attribute='name') | map('lower') | list -%}
-    {%- set new = {} -%}
-    {%- for name in shape.source_columns if name | lower not in existing -%}
-        {%- do new.update({name: shape.source_types[name | lower]}) -%}
+        schema: it may find that of another snapshot or incremental model of the same name there. A column that was nothing but
+        NULL gets its type with its first value. -#}
+    {%- set existing, new, typed = dbt_cdc._types_by_name(adapter.get_columns_in_relation(shape.target)), {}, {} -%}
+    {%- for name in shape.source_columns -%}
+        {%- set kept, given = existing.get(name | lower), {name: shape.source_types[name | lower]} -%}
+        {%- if kept is none -%}{%- do new.update(given) -%}{%- endif -%}
+        {%- if kept == 'void' and 'void' not in given.values() -%}{%- do typed.update(given) -%}{%- endif -%}
     {%- endfor -%}
-    {%- do dbt_cdc._add_columns(shape.target, dbt_cdc._format_of(shape.target), new) -%}
+    {%- set format = dbt_cdc._format_of(shape.target) -%}
+    {%- do dbt_cdc._add_columns(shape.target, format, new) -%}
+    {%- do dbt_cdc._type_columns(shape.target, format, typed) -%}
 {%- endmacro -%}
 
 

@@ -192,6 +192,9 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
 
 
 def test_a_column_of_another_kind_is_refused(project: Project) -> None:
+    # more fields than Spark names in the text of a type
+    long = ", ".join(f"'f{n}', {n}" for n in range(30))
+    long_type = ",".join(f"f{n}:int" for n in range(30))
     pairs = {
         "number": ("10", "'x'", "int", "string"),
         "named": ("10L", "'11'", "bigint", "string"),
@@ -208,6 +211,12 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
             "named_struct('b', 2, 'a', 1)",
             "struct<a:int,b:int>",
             "struct<b:int,a:int>",
+        ),
+        "long": (
+            f"named_struct('a', 1, 'b', 2, {long})",
+            f"named_struct('b', 2, 'a', 1, {long})",
+            f"struct<a:int,b:int,{long_type}>",
+            f"struct<b:int,a:int,{long_type}>",
         ),
     }
     configs = dict.fromkeys(pairs, CHECKED) | {"named": "strategy='check', check_cols=['v']", "day": BY_TIME}
@@ -226,3 +235,62 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
         )
         assert project.rows(f"select * from {{schema}}.{name}") == before[name]
     assert said.count("cast it in the snapshot's query, or change the table's column") == len(pairs)
+
+
+def test_numbers_too_large_for_the_table_are_refused(project: Project) -> None:
+    pairs = {
+        "count": ("1", "3000000000L", "int", "bigint"),
+        "price": ("cast(1.25 as decimal(5,2))", "cast(12345.25 as decimal(9,2))", "decimal(5,2)", "decimal(9,2)"),
+        "share": ("1", "1e3D", "int", "double"),
+    }
+    for name, (first, second, *_) in pairs.items():
+        rows = "select 1 as id, {0} as v union all select 2, {1} union all select 3, {0}"
+        write(project, name, CHECKED, rows.format(first, first), rows.format(first, second))
+    write(project, "small", CHECKED, "select 1 as id, 1 as v", "select 1 as id, 7L as v")
+    run(project, 0)
+    before = {name: project.rows(f"select * from {{schema}}.{name}") for name in pairs}
+    said = project.error("snapshot", "--vars", "{run: 1}")
+    kept = f"column 'v' of {project.schema}.%s is %s, got %s from the source, "
+    advice = ": cast it in the snapshot's query, or change the table's column"
+    for name in ("count", "price"):
+        assert kept % (name, *pairs[name][2:]) + "with 1 value(s) too large for it" + advice in said
+    assert kept % ("share", "int", "double") + "whose values it would cut short" + advice in said
+    for name in pairs:
+        assert project.rows(f"select * from {{schema}}.{name}") == before[name]
+    assert project.rows("select v, dbt_valid_to is null from {schema}.small order by v") == [(1, False), (7, True)]
+    assert dict(project.columns("small"))["v"] == "int"
+
+
+@pytest.mark.one_format("delta")
+def test_a_column_without_a_type_gets_that_of_its_first_values(project: Project) -> None:
+    # Delta keeps `void`; the other formats refuse a table with it
+    without, with_types = (
+        "select 1 as id, null as `v w`, null as t",
+        "select 1 as id, 'x' as `v w`, timestamp_ntz '2024-01-01' as t",
+    )
+    write(project, "plain", CHECKED, without, with_types, "select 1 as id, 'y' as `v w`, null as t")
+    logged = CHECKED + ", " + METADATA % ", 'change_log': 'data_before_after'"
+    write(project, "logged", logged, without, with_types)
+    write(project, "nested", CHECKED, without, "select 1 as id, array(1) as `v w`, null as t")
+    run(project, 0)
+    assert dict(project.columns("plain"))["v w"] == "void"
+    said = project.error("snapshot", "--vars", "{run: 1}")
+    assert (
+        f"column 'v w' of {project.schema}.nested is void, got array<int> from the source, which is of another kind"
+        in said
+    )
+    run(project, 1, "--exclude", "nested")
+    run(project, 2, "--select", "plain")
+    day = datetime(2024, 1, 1)
+    versions = "select id, `v w`, t, dbt_valid_to is null from {schema}.%s order by dbt_valid_from"
+    assert project.rows(versions % "plain") == [(1, None, None, False), (1, "x", day, False), (1, "y", None, True)]
+    assert project.rows(versions % "logged") == [(1, None, None, False), (1, "x", day, True)]
+    assert project.rows(versions % "nested") == [(1, None, None, True)]
+    for name in ("plain", "logged"):
+        assert project.columns(name)[:3] == [("id", "int"), ("v w", "string"), ("t", "timestamp_ntz")]
+    log = "select op, before.`v w`, before.dbt_valid_to is null, after.`v w`, after.t from {schema}.logged__changes"
+    assert sorted(project.rows(log), key=str) == [
+        ("i", None, True, "x", day),
+        ("i", None, True, None, None),
+        ("u", None, True, None, None),
+    ]

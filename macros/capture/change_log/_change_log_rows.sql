@@ -39,28 +39,28 @@ from row_changes
 
 
 {%- macro _grow_log_images(table, log, names) -%}
-    {#- Adds the table's new columns to the log's images; gives the names of all their fields, or none without images. -#}
+    {#- Gives the log's images the table's new columns, and the types of those that had none; gives the names of all their
+        fields, or none without images. -#}
     {%- if not names -%}{%- do return(none) -%}{%- endif -%}
-    {%- set fields, kept, new, faults = [], {}, {}, [] -%}
-    {%- for row in run_query('describe query select before.* from ' ~ log.relation).rows -%}
-        {%- do fields.append(row[0]) -%}
-        {%- do kept.update({row[0] | lower: row[1]}) -%}
+    {%- set fields, kept, new, typed, faults = [], {}, {}, {}, [] -%}
+    {%- for name, type in dbt_cdc._whole_columns('(select before.* from ' ~ log.relation ~ ') as images') -%}
+        {%- do fields.append(name) -%}
+        {%- do kept.update({name | lower: type}) -%}
     {%- endfor -%}
-    {%- set own = dbt_cdc._types_of(table.relation) -%}
-    {%- for column in table.columns -%}
-        {%- set type = kept.get(column.name | lower) -%}
-        {%- if type is none and 'more fields' in column.dtype -%}
-            {%- do faults.append("column '" ~ column.name ~ "' of " ~ table.source ~ " came later and is a struct of so many fields"
-                ~ " that Spark cuts its type: it can't be added to " ~ log.relation ~ "; drop that table to begin a new log") -%}
-        {%- elif type is none -%}
-            {%- do new.update({column.name: column.dtype}) -%}
-            {%- do fields.append(column.name) -%}
-        {%- elif type != own[column.name | lower] -%}
-            {%- do faults.append(log.relation ~ " keeps column '" ~ column.name ~ "' of " ~ table.source ~ " as " ~ type
-                ~ ", got " ~ own[column.name | lower] ~ "; drop " ~ log.relation ~ " to begin a new log") -%}
+    {%- for name, type in dbt_cdc._whole_columns(table.relation) -%}
+        {%- set before = kept.get(name | lower) -%}
+        {%- if before is none -%}
+            {%- do new.update({name: type}) -%}
+            {%- do fields.append(name) -%}
+        {%- elif before == 'void' and type != before -%}
+            {%- do typed.update({name: type}) -%}
+        {%- elif before != type -%}
+            {%- do faults.append(log.relation ~ " keeps column '" ~ name ~ "' of " ~ table.source ~ " as " ~ before
+                ~ ", got " ~ type ~ "; drop " ~ log.relation ~ " to begin a new log") -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do dbt_cdc._raise_faults(faults, wrote='its change log was not written') -%}
     {%- do dbt_cdc._add_columns(log.relation, table.format, new, structs=names) -%}
+    {%- do dbt_cdc._type_columns(log.relation, table.format, typed, structs=names) -%}
     {%- do return(fields) -%}
 {%- endmacro -%}

@@ -69,11 +69,11 @@
 
 
 {%- macro _whole_columns(source) -%}
-    {#- Pairs of name and type, in order, of the columns of what stands in a `from` clause. -#}
-    {%- set columns, pairs = dbt_cdc._columns_of(source), [] -%}
+    {#- The columns of what stands in a `from` clause, in order, with types that are whole. -#}
+    {%- set columns, whole = dbt_cdc._columns_of(source), [] -%}
     {%- set types = dbt_cdc._whole_types(source, columns) -%}
-    {%- for column in columns -%}{%- do pairs.append((column.name, types[column.name | lower])) -%}{%- endfor -%}
-    {%- do return(pairs) -%}
+    {%- for column in columns -%}{%- do whole.append(api.Column(column.name, types[column.name | lower])) -%}{%- endfor -%}
+    {%- do return(whole) -%}
 {%- endmacro -%}
 
 

@@ -23,10 +23,10 @@
 {%- endmacro -%}
 
 
-{%- macro _deletion_column_faults(strategy, target) -%}
+{%- macro _deletion_column_faults(strategy, target, existing) -%}
     {%- if strategy.hard_deletes != 'new_record' -%}{%- do return([]) -%}{%- endif -%}
     {%- set name = dbt_cdc._snapshot_columns().dbt_is_deleted -%}
-    {%- if name | lower in dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) -%}{%- do return([]) -%}{%- endif -%}
+    {%- if name | lower in existing -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([target ~ " has no column '" ~ name ~ "', which hard_deletes: new_record needs: add it (alter table " ~ target
         ~ " add columns (" ~ name ~ " string)), or set hard_deletes back"]) -%}
 {%- endmacro -%}

@@ -1,12 +1,12 @@
 {#- What the table can't take of a source whose columns have changed since. -#}
 
-{%- macro _retyped_faults(source_columns, target) -%}
+{%- macro _retyped_faults(source_columns, target, existing) -%}
     {#- Values of another kind, asked before anything is compared. -#}
-    {%- set own, faults = dbt_cdc._whole_types(target, adapter.get_columns_in_relation(target)), [] -%}
-    {%- for column in source_columns if column[0] | lower in own -%}
-        {%- set kept, type = own[column[0] | lower], column[1] -%}
-        {%- if not dbt_cdc._takes(kept, type, is_compared=dbt_cdc._is_checked(column[0])) -%}
-            {%- do faults.append("column '" ~ column[0] ~ "' of " ~ target ~ " is " ~ kept ~ ", got " ~ type ~ " from the source,"
+    {%- set faults = [] -%}
+    {%- for column in source_columns if column.name | lower in existing -%}
+        {%- set kept, type = existing[column.name | lower], column.dtype -%}
+        {%- if not dbt_cdc._takes(kept, type, is_compared=dbt_cdc._is_checked(column.name)) -%}
+            {%- do faults.append("column '" ~ column.name ~ "' of " ~ target ~ " is " ~ kept ~ ", got " ~ type ~ " from the source,"
                                  ~ " which is of another kind" ~ dbt_cdc._retyped_advice()) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -34,11 +34,10 @@
 {%- endmacro -%}
 
 
-{%- macro _drift_faults(shape) -%}
-    {%- set own = dbt_cdc._whole_types(shape.target, adapter.get_columns_in_relation(shape.target)) -%}
+{%- macro _drift_faults(shape, existing) -%}
     {%- set faults, narrow, advice = [], [], dbt_cdc._retyped_advice() -%}
     {%- for name in shape.source_columns -%}
-        {%- set type, kept = shape.source_types[name | lower], own.get(name | lower) -%}
+        {%- set type, kept = shape.source_types[name | lower], existing.get(name | lower) -%}
         {%- if kept is none -%}
             {%- do faults.extend(dbt_cdc._for_format('type_faults', dbt_cdc._format_of(shape.target))(shape.target, type)) -%}
         {%- elif dbt_cdc._rounds(kept, type) -%}
@@ -50,11 +49,11 @@
     {%- endfor -%}
     {%- do faults.extend(dbt_cdc._overflow_faults(shape, narrow)) -%}
     {%- set start = dbt_cdc._snapshot_columns().dbt_valid_from -%}
-    {%- if own.get(start | lower) == 'date' and shape.time_type in ['timestamp', 'timestamp_ntz'] -%}
+    {%- if existing.get(start | lower) == 'date' and shape.time_type in ['timestamp', 'timestamp_ntz'] -%}
         {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is date, got " ~ shape.time_type
                              ~ " from updated_at, whose time of day it would lose" ~ advice) -%}
-    {%- elif [own.get(start | lower), shape.time_type] | sort == ['timestamp', 'timestamp_ntz'] and not dbt_cdc._is_in_utc() -%}
-        {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is " ~ own[start | lower] ~ ", got " ~ shape.time_type
+    {%- elif [existing.get(start | lower), shape.time_type] | sort == ['timestamp', 'timestamp_ntz'] and not dbt_cdc._is_in_utc() -%}
+        {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is " ~ existing[start | lower] ~ ", got " ~ shape.time_type
                              ~ " from updated_at, which the session's time zone would shift" ~ advice) -%}
     {%- endif -%}
     {%- do return(faults) -%}

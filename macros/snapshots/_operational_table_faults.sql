@@ -1,9 +1,9 @@
 {#- What is wrong with the operational columns of an existing snapshot's table. -#}
 
-{%- macro _operational_table_faults(target, options) -%}
-    {#- For a run: a table without the columns, or with records that they are not right for, has yet to adopt them. -#}
+{%- macro _operational_table_faults(target, existing, options) -%}
+    {#- For a run, `existing` the types of the table's columns by name: a table without the columns, or with records that they
+        are not right for, has yet to adopt them. -#}
     {%- if not options.operational_metadata -%}{%- do return([]) -%}{%- endif -%}
-    {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) -%}
     {%- set faults = dbt_cdc._operational_type_faults(target, existing, options)
                      + dbt_cdc._partly_operational_faults(target, existing) -%}
     {%- if faults -%}{%- do return(faults) -%}{%- endif -%}

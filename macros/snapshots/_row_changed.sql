@@ -1,9 +1,8 @@
 {#- The strategy's condition for a changed row, mended where dbt's own says less or more than it means. -#}
 
-{%- macro _row_changed(strategy, source_columns, target) -%}
+{%- macro _row_changed(strategy, source_columns, existing) -%}
     {%- set condition = strategy.row_changed | trim -%}
     {%- set everything_changed = modules.re.sub('[\\s()]', '', condition) == get_true_sql() | trim -%}
-    {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) -%}
     {#- dbt quotes a name as it stands -#}
     {%- set has_backticks = '`' in existing | join -%}
     {%- if config.get('strategy') == 'timestamp' -%}
@@ -31,9 +30,9 @@
     {#- Where a checked column is new, dbt takes every row for changed; it looks for names letter by letter, so that one whose
         case has changed is new to it. None where there is a new one indeed. -#}
     {%- set differ = [] -%}
-    {%- for column in source_columns if dbt_cdc._is_checked(column[0]) -%}
-        {%- if column[0] | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
-        {%- do differ.append('not (snapshotted_data.' ~ dbt_cdc._quote(column[0]) ~ ' <=> ' ~ dbt_cdc._given_value(column, existing) ~ ')') -%}
+    {%- for column in source_columns if dbt_cdc._is_checked(column.name) -%}
+        {%- if column.name | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
+        {%- do differ.append('not (snapshotted_data.' ~ dbt_cdc._quote(column.name) ~ ' <=> ' ~ dbt_cdc._given_value(column, existing) ~ ')') -%}
     {%- endfor -%}
     {%- do return('(' ~ differ | join(' or ') ~ ')' if differ else none) -%}
 {%- endmacro -%}
@@ -42,8 +41,8 @@
 {%- macro _become_text(source_columns, existing) -%}
     {#- The columns that the table keeps as text, and the source has as something else. -#}
     {%- set found = [] -%}
-    {%- for column in source_columns if dbt_cdc._family_of_type(existing.get(column[0] | lower, '')) == 'text' != dbt_cdc._family_of_type(column[1]) -%}
-        {%- do found.append(column[0]) -%}
+    {%- for column in source_columns if dbt_cdc._family_of_type(existing.get(column.name | lower, '')) == 'text' != dbt_cdc._family_of_type(column.dtype) -%}
+        {%- do found.append(column.name) -%}
     {%- endfor -%}
     {%- do return(found) -%}
 {%- endmacro -%}
@@ -51,6 +50,6 @@
 
 {%- macro _given_value(column, existing) -%}
     {#- The source's value as the table keeps it: Spark would compare 'n/a' with a number as NULL, and find nothing changed. -#}
-    {%- set value = 'source_data.' ~ dbt_cdc._quote(column[0]) -%}
+    {%- set value = 'source_data.' ~ dbt_cdc._quote(column.name) -%}
     {%- do return('cast(' ~ value ~ ' as string)' if dbt_cdc._become_text([column], existing) else value) -%}
 {%- endmacro -%}

@@ -7,11 +7,11 @@
 {%- endmacro -%}
 
 
-{%- macro _snapshot_changes(strategy, source_sql, source_columns, target_relation) -%}
+{%- macro _snapshot_changes(strategy, source_sql, source_columns, target_relation, target_columns) -%}
     {#- One row per key that is new (insert), changed (update) or gone (delete): the source's columns, the key, how many
         rows of the source share it, and what is needed of the open record. Keys that rows share, and rows without a key,
         are all here, as `_staging_faults` tells of them. dbt's strategies speak of source_data and snapshotted_data. -#}
-    {%- set columns = dbt_cdc._snapshot_columns() -%}
+    {%- set columns, existing = dbt_cdc._snapshot_columns(), dbt_cdc._types_by_name(target_columns) -%}
     {%- set keys = dbt_cdc._key_names(strategy) -%}
     {%- set no_source, no_record = 'source_data.' ~ keys[0] ~ ' is null', 'snapshotted_data.' ~ keys[0] ~ ' is null' -%}
     {%- set new_record = strategy.hard_deletes == 'new_record' -%}
@@ -36,7 +36,7 @@
     ),
 
     snapshotted_data as (
-        select {{ dbt_cdc._snapshotted_columns(strategy, target_relation, columns) | join(', ') }},
+        select {{ dbt_cdc._snapshotted_columns(strategy, target_columns, columns) | join(', ') }},
             {{ unique_key_fields(strategy.unique_key) | trim }}
         from {{ target_relation }}
         where {{ dbt_cdc._is_open() }}
@@ -44,7 +44,7 @@
 
     compared as (
         select
-            {{ dbt_cdc._compared_columns(source_columns, target_relation, no_source) if new_record else 'source_data.*' }},
+            {{ dbt_cdc._compared_columns(source_columns, existing, no_source) if new_record else 'source_data.*' }},
             {%- for key in keys %}
             coalesce(source_data.{{ key }}, snapshotted_data.{{ key }}) as dbt_cdc_key_{{ loop.index }},
             {%- endfor %}
@@ -58,7 +58,7 @@
             or source_data.dbt_cdc_copies > 1
             or ({{ no_source }}{% if new_record %} and not ({{ is_deleted }}){% endif %})
             {#- a row that is gone differs from its record in every column: that says nothing #}
-            or (not {{ no_source }} and ({{ dbt_cdc._row_changed(strategy, source_columns, target_relation) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
+            or (not {{ no_source }} and ({{ dbt_cdc._row_changed(strategy, source_columns, existing) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
     )
 
     select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ strategy.scd_id | trim }} as dbt_cdc_new_scd_id
@@ -75,12 +75,12 @@
 {%- endmacro -%}
 
 
-{%- macro _snapshotted_columns(strategy, target_relation, columns) -%}
+{%- macro _snapshotted_columns(strategy, target_columns, columns) -%}
     {#- The open record's columns, but for those that a failed run of stock dbt-spark left with the names of the key's
         parts. dbt's timestamp strategy compares the source's updated_at with dbt_valid_from; a row that came back after a
         delete with its old updated_at begins later than that, and must still be seen to change: there, dbt_valid_from
         stands for dbt_updated_at, unless that is NULL. -#}
-    {%- set existing = adapter.get_columns_in_relation(target_relation) | map(attribute='name') | list -%}
+    {%- set existing = target_columns | map(attribute='name') | list -%}
     {%- set own, valid_from = columns.dbt_updated_at | lower, columns.dbt_valid_from | lower -%}
     {%- set by_update = config.get('strategy') == 'timestamp' and own in (existing | map('lower') | list) -%}
     {%- set selected = [] -%}
@@ -94,13 +94,12 @@
 {%- endmacro -%}
 
 
-{%- macro _compared_columns(source_columns, target_relation, no_source) -%}
+{%- macro _compared_columns(source_columns, existing, no_source) -%}
     {#- For hard_deletes: new_record, where the record of the deletion carries the last known values. -#}
-    {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target_relation)) -%}
     {%- set selected = [] -%}
     {%- for column in source_columns -%}
-        {%- set quoted, given = dbt_cdc._quote(column[0]), dbt_cdc._given_value(column, existing) -%}
-        {%- if column[0] | lower in existing -%}
+        {%- set quoted, given = dbt_cdc._quote(column.name), dbt_cdc._given_value(column, existing) -%}
+        {%- if column.name | lower in existing -%}
             {%- do selected.append('if(' ~ no_source ~ ', snapshotted_data.' ~ quoted ~ ', ' ~ given ~ ') as ' ~ quoted) -%}
         {%- else -%}
             {%- do selected.append(given) -%}

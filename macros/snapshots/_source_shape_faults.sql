@@ -1,7 +1,7 @@
 {#- What the names and types of the source's columns show, before a row is read. -#}
 
 {%- macro _source_shape_faults(strategy, sql, columns, options) -%}
-    {%- set names = columns | map('first') | list -%}
+    {%- set names = columns | map(attribute='name') | list -%}
     {%- set faults, unknown = dbt_cdc._source_name_faults(names, strategy, options), dbt_cdc._named_column_faults(names, strategy) -%}
     {#- what is not there can't be asked any further -#}
     {%- if unknown -%}{%- do dbt_cdc._raise_faults(faults + unknown) -%}{%- endif -%}
@@ -15,7 +15,7 @@
 
 
 {%- macro _type_of_expression(expression, columns, sql) -%}
-    {%- for column in columns if column[0] | lower == dbt_cdc._unquoted(expression) | lower -%}{%- do return(column[1]) -%}{%- endfor -%}
+    {%- for column in columns if column.name | lower == dbt_cdc._unquoted(expression) | lower -%}{%- do return(column.dtype) -%}{%- endfor -%}
     {%- do return(run_query('describe query select ' ~ expression ~ ' from (\n' ~ sql ~ '\n) as source_rows').rows[0][1]) -%}
 {%- endmacro -%}
 
@@ -47,8 +47,8 @@
 {%- macro _checked_type_faults(columns) -%}
     {#- Columns that are checked, but whose values Spark does not compare. -#}
     {%- set faults = [] -%}
-    {%- for column in columns if dbt_cdc._lacks_equality(column[1]) and dbt_cdc._is_checked(column[0]) -%}
-        {%- do faults.append("check_cols: column '" ~ column[0] ~ "' is of type " ~ column[1] ~ ", whose values Spark does not compare:"
+    {%- for column in columns if dbt_cdc._lacks_equality(column.dtype) and dbt_cdc._is_checked(column.name) -%}
+        {%- do faults.append("check_cols: column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", whose values Spark does not compare:"
             ~ " give the columns to check without it, or make text of it in the snapshot's query (to_json)") -%}
     {%- endfor -%}
     {%- do return(faults) -%}

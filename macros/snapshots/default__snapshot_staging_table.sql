@@ -7,20 +7,22 @@
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._whole_columns('(\n' ~ source_sql ~ '\n) as source_rows') -%}
+    {%- set target_columns = dbt_cdc._whole_columns(target_relation) -%}
+    {%- set existing = dbt_cdc._types_by_name(target_columns) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
-        + dbt_cdc._deletion_column_faults(strategy, target_relation)
-        + dbt_cdc._operational_table_faults(target_relation, options)
+        + dbt_cdc._deletion_column_faults(strategy, target_relation, existing)
+        + dbt_cdc._operational_table_faults(target_relation, existing, options)
         + dbt_cdc._source_shape_faults(strategy, source_sql, columns, options)
-        + dbt_cdc._retyped_faults(columns, target_relation)) -%}
+        + dbt_cdc._retyped_faults(columns, target_relation, existing)) -%}
     {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
-    {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, columns, target_relation) -%}
+    {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, columns, target_relation, target_columns) -%}
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
-    {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options) + dbt_cdc._drift_faults(shape) -%}
+    {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options) + dbt_cdc._drift_faults(shape, existing) -%}
     {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
-    {%- do dbt_cdc._take_new_columns(shape) -%}
+    {%- do dbt_cdc._take_new_columns(shape, existing) -%}
     {%- do dbt_cdc._look_up_returning(shape, staging) -%}
     {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
 {%- endmacro -%}
@@ -44,11 +46,11 @@
 {%- endmacro -%}
 
 
-{%- macro _take_new_columns(shape) -%}
+{%- macro _take_new_columns(shape, existing) -%}
     {#- Those of the source. dbt would take them from the view that it makes of the changes, which over Iceberg lies in no
         schema: it may find that of another snapshot or incremental model of the same name there. A column that was nothing but
         NULL gets its type with its first value. -#}
-    {%- set existing, new, typed = dbt_cdc._types_by_name(adapter.get_columns_in_relation(shape.target)), {}, {} -%}
+    {%- set new, typed = {}, {} -%}
     {%- for name in shape.source_columns -%}
         {%- set kept, given = existing.get(name | lower), {name: shape.source_types[name | lower]} -%}
         {%- if kept is none -%}{%- do new.update(given) -%}{%- endif -%}

@@ -42,13 +42,11 @@ from row_changes
     {#- Gives the log's images the table's new columns, and the types of those that had none; gives the names of all their
         fields, or none without images. -#}
     {%- if not names -%}{%- do return(none) -%}{%- endif -%}
-    {%- set fields, kept, new, typed, faults = [], {}, {}, {}, [] -%}
-    {%- for name, type in dbt_cdc._whole_columns('(select before.* from ' ~ log.relation ~ ') as images') -%}
-        {%- do fields.append(name) -%}
-        {%- do kept.update({name | lower: type}) -%}
-    {%- endfor -%}
-    {%- for name, type in dbt_cdc._whole_columns(table.relation) -%}
-        {%- set before = kept.get(name | lower) -%}
+    {%- set logged = dbt_cdc._whole_columns('(select before.* from ' ~ log.relation ~ ') as images') -%}
+    {%- set kept, new, typed, faults = dbt_cdc._types_by_name(logged), {}, {}, [] -%}
+    {%- set fields = logged | map(attribute='name') | list -%}
+    {%- for column in dbt_cdc._whole_columns(table.relation) -%}
+        {%- set name, type, before = column.name, column.dtype, kept.get(column.name | lower) -%}
         {%- if before is none -%}
             {%- do new.update({name: type}) -%}
             {%- do fields.append(name) -%}

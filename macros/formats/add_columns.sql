@@ -18,6 +18,23 @@
 {%- endmacro -%}
 
 
+{%- macro _grow_columns(relation, format, kept, given, structs=none) -%}
+    {#- Gives a table the columns that it lacks, and types to those that have none. `kept`: its types by lower-case name; `given`:
+        those that come, by name. -#}
+    {%- set new, typed = {}, {} -%}
+    {%- for name, type in given.items() -%}
+        {%- set before = kept.get(name | lower) -%}
+        {%- if before is none -%}
+            {%- do new.update({name: type}) -%}
+        {%- elif before == 'void' and type != before -%}
+            {%- do typed.update({name: type}) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._add_columns(relation, format, new, structs) -%}
+    {%- do dbt_cdc._type_columns(relation, format, typed, structs) -%}
+{%- endmacro -%}
+
+
 {%- macro _allow_columns(relation, format, types) -%}
     {%- do dbt_cdc._allow_names(relation, format, types.keys(), types.values()) -%}
     {%- do dbt_cdc._allow_types(relation, format, types.values()) -%}

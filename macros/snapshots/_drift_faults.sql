@@ -6,8 +6,7 @@
     {%- for column in source_columns if column.name | lower in existing -%}
         {%- set kept, type = existing[column.name | lower], column.dtype -%}
         {%- if not dbt_cdc._takes(kept, type, is_compared=dbt_cdc._is_checked(column.name)) -%}
-            {%- do faults.append("column '" ~ column.name ~ "' of " ~ target ~ " is " ~ kept ~ ", got " ~ type ~ " from the source,"
-                                 ~ " which is of another kind" ~ dbt_cdc._retyped_advice()) -%}
+            {%- do faults.append(dbt_cdc._type_fault(target, column.name, kept, type, "the source, which is of another kind")) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}
@@ -29,32 +28,32 @@
 {%- endmacro -%}
 
 
-{%- macro _retyped_advice() -%}
-    {%- do return(": cast it in the snapshot's query, or change the table's column") -%}
+{%- macro _type_fault(target, name, kept, given, source) -%}
+    {#- source: where the given type comes from, and why the table can't take it -#}
+    {%- do return("column '" ~ name ~ "' of " ~ target ~ " is " ~ kept ~ ", got " ~ given ~ " from " ~ source
+                  ~ ": cast it in the snapshot's query, or change the table's column") -%}
 {%- endmacro -%}
 
 
 {%- macro _drift_faults(shape, existing) -%}
-    {%- set faults, narrow, advice = [], [], dbt_cdc._retyped_advice() -%}
+    {%- set faults, narrow = [], [] -%}
     {%- for name in shape.source_columns -%}
         {%- set type, kept = shape.source_types[name | lower], existing.get(name | lower) -%}
         {%- if kept is none -%}
             {%- do faults.extend(dbt_cdc._for_format('type_faults', dbt_cdc._format_of(shape.target))(shape.target, type)) -%}
         {%- elif dbt_cdc._rounds(kept, type) -%}
-            {%- do faults.append("column '" ~ name ~ "' of " ~ shape.target ~ " is " ~ kept ~ ", got " ~ type
-                                 ~ " from the source, whose values it would cut short" ~ advice) -%}
+            {%- do faults.append(dbt_cdc._type_fault(shape.target, name, kept, type, "the source, whose values it would cut short")) -%}
         {%- elif dbt_cdc._family_of_type(kept) == dbt_cdc._family_of_type(type) == 'number' and not dbt_cdc._widens(type, kept) -%}
             {%- do narrow.append({'name': name, 'kept': kept, 'type': type}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do faults.extend(dbt_cdc._overflow_faults(shape, narrow)) -%}
     {%- set start = dbt_cdc._snapshot_columns().dbt_valid_from -%}
-    {%- if existing.get(start | lower) == 'date' and shape.time_type in ['timestamp', 'timestamp_ntz'] -%}
-        {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is date, got " ~ shape.time_type
-                             ~ " from updated_at, whose time of day it would lose" ~ advice) -%}
-    {%- elif [existing.get(start | lower), shape.time_type] | sort == ['timestamp', 'timestamp_ntz'] and not dbt_cdc._is_in_utc() -%}
-        {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is " ~ existing[start | lower] ~ ", got " ~ shape.time_type
-                             ~ " from updated_at, which the session's time zone would shift" ~ advice) -%}
+    {%- set kept, given = existing.get(start | lower), shape.time_type -%}
+    {%- if kept == 'date' and given in ['timestamp', 'timestamp_ntz'] -%}
+        {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, whose time of day it would lose")) -%}
+    {%- elif [kept, given] | sort == ['timestamp', 'timestamp_ntz'] and not dbt_cdc._is_in_utc() -%}
+        {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, which the session's time zone would shift")) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
@@ -72,8 +71,8 @@
                                ~ " where dbt_cdc_kind <> 'delete'")[0] -%}
     {%- for column in columns -%}
         {%- if counts[loop.index0] -%}
-            {%- do faults.append("column '" ~ column.name ~ "' of " ~ shape.target ~ " is " ~ column.kept ~ ", got " ~ column.type ~ " from the"
-                                 ~ " source, with " ~ counts[loop.index0] ~ " value(s) too large for it" ~ dbt_cdc._retyped_advice()) -%}
+            {%- do faults.append(dbt_cdc._type_fault(shape.target, column.name, column.kept, column.type,
+                                                     "the source, with " ~ counts[loop.index0] ~ " value(s) too large for it")) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}

@@ -3,7 +3,7 @@
     {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- if execute -%}
         {%- do dbt_cdc._raise_faults(
-            dbt_cdc._source_shape_faults(strategy, sql, dbt_cdc._whole_columns('(\n' ~ sql ~ '\n) as source_rows'), options)
+            dbt_cdc._source_shape_faults(strategy, sql, dbt_cdc._columns_of_source(sql), options)
             + dbt_cdc._source_faults(strategy, sql)) -%}
     {%- endif -%}
     {%- if not options.operational_metadata -%}

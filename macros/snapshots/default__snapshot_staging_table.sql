@@ -6,9 +6,9 @@
     All that can be wrong is found here too, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
-    {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._whole_columns('(\n' ~ source_sql ~ '\n) as source_rows') -%}
-    {%- set target_columns = dbt_cdc._whole_columns(target_relation) -%}
-    {%- set existing = dbt_cdc._types_by_name(target_columns) -%}
+    {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._columns_of_source(source_sql) -%}
+    {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
+    {%- set existing = dbt_cdc._whole_types(target_relation, target_columns) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
         + dbt_cdc._deletion_column_faults(strategy, target_relation, existing)
@@ -48,17 +48,10 @@
 
 {%- macro _take_new_columns(shape, existing) -%}
     {#- Those of the source. dbt would take them from the view that it makes of the changes, which over Iceberg lies in no
-        schema: it may find that of another snapshot or incremental model of the same name there. A column that was nothing but
-        NULL gets its type with its first value. -#}
-    {%- set new, typed = {}, {} -%}
-    {%- for name in shape.source_columns -%}
-        {%- set kept, given = existing.get(name | lower), {name: shape.source_types[name | lower]} -%}
-        {%- if kept is none -%}{%- do new.update(given) -%}{%- endif -%}
-        {%- if kept == 'void' and 'void' not in given.values() -%}{%- do typed.update(given) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- set format = dbt_cdc._format_of(shape.target) -%}
-    {%- do dbt_cdc._add_columns(shape.target, format, new) -%}
-    {%- do dbt_cdc._type_columns(shape.target, format, typed) -%}
+        schema: it may find that of another snapshot or incremental model of the same name there. -#}
+    {%- set given = {} -%}
+    {%- for name in shape.source_columns -%}{%- do given.update({name: shape.source_types[name | lower]}) -%}{%- endfor -%}
+    {%- do dbt_cdc._grow_columns(shape.target, dbt_cdc._format_of(shape.target), existing, given) -%}
 {%- endmacro -%}
 
 

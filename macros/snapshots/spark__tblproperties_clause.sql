@@ -14,12 +14,9 @@
     {%- if not format -%}{%- do return({}) -%}{%- endif -%}
     {%- set properties = dbt_cdc._for_format('snapshot_properties', config.get('file_format'))() -%}
     {%- if format.column_names -%}
-        {%- set names, types = dbt_cdc._operational_columns().values() | list, [] -%}
-        {%- for column in run_query('describe query select * from (\n' ~ model.compiled_code ~ '\n) as source_rows') -%}
-            {%- do names.append(column[0]) -%}
-            {%- do types.append(column[1]) -%}
-        {%- endfor -%}
-        {%- do properties.update(dbt_cdc._properties_of_names(names, config.get('file_format'), types)) -%}
+        {%- set columns = dbt_cdc._columns_of_source(model.compiled_code) -%}
+        {%- set names = (dbt_cdc._operational_columns().values() | list) + (columns | map(attribute='name') | list) -%}
+        {%- do properties.update(dbt_cdc._properties_of_names(names, config.get('file_format'), columns | map(attribute='dtype'))) -%}
     {%- endif -%}
     {%- do return(properties) -%}
 {%- endmacro -%}

@@ -112,8 +112,7 @@ def test_new_structs_and_names_with_backticks_are_kept(project: Project) -> None
         "select id, `größe```, price.`unit price`, payload.f29, dbt_valid_to is null from {schema}.grown order by 2, 3"
     )
     assert project.rows(grown) == [(1, 2, None, None, False), (1, 2, 5, 29, False), (1, 3, 5, 29, True)]
-    log = "select op, after.price.`unit price`, after.payload.f29 from {schema}.logged__changes where op = 'i'"
-    log += " order by ts"
+    log = "select op, after.price.`unit price`, after.payload.f29 from {schema}.logged__changes where op = 'i' order by ts"
     assert project.rows(log) == [("i", None, None), ("i", 5, 29), ("i", 5, 29)]
     types = dict(project.columns("grown"))
     assert types["price"] == "struct<unit price:int>"

@@ -43,22 +43,19 @@ from row_changes
         fields, or none without images. -#}
     {%- if not names -%}{%- do return(none) -%}{%- endif -%}
     {%- set logged = dbt_cdc._whole_columns('(select before.* from ' ~ log.relation ~ ') as images') -%}
-    {%- set kept, new, typed, faults = dbt_cdc._types_by_name(logged), {}, {}, [] -%}
-    {%- set fields = logged | map(attribute='name') | list -%}
-    {%- for column in dbt_cdc._whole_columns(table.relation) -%}
-        {%- set name, type, before = column.name, column.dtype, kept.get(column.name | lower) -%}
+    {%- set kept, own = dbt_cdc._types_by_name(logged), dbt_cdc._whole_types(table.relation, table.columns) -%}
+    {%- set fields, given, faults = logged | map(attribute='name') | list, {}, [] -%}
+    {%- for name in table.columns | map(attribute='name') -%}
+        {%- set before, type = kept.get(name | lower), own[name | lower] -%}
+        {%- do given.update({name: type}) -%}
         {%- if before is none -%}
-            {%- do new.update({name: type}) -%}
             {%- do fields.append(name) -%}
-        {%- elif before == 'void' and type != before -%}
-            {%- do typed.update({name: type}) -%}
-        {%- elif before != type -%}
+        {%- elif before not in [type, 'void'] -%}
             {%- do faults.append(log.relation ~ " keeps column '" ~ name ~ "' of " ~ table.source ~ " as " ~ before
                 ~ ", got " ~ type ~ "; drop " ~ log.relation ~ " to begin a new log") -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do dbt_cdc._raise_faults(faults, wrote='its change log was not written') -%}
-    {%- do dbt_cdc._add_columns(log.relation, table.format, new, structs=names) -%}
-    {%- do dbt_cdc._type_columns(log.relation, table.format, typed, structs=names) -%}
+    {%- do dbt_cdc._grow_columns(log.relation, table.format, kept, given, structs=names) -%}
     {%- do return(fields) -%}
 {%- endmacro -%}

@@ -1,5 +1,6 @@
 {#- By column: what is stamped after the watermark, up to the greatest stamp that is there when the model starts. That
     bound becomes the next watermark, so a row that lands while the model runs lies beyond it and is read next time.
+    A view's rows are read beyond it too: it may take its stamp from the clock, and would have none left when the model reads it.
     Rows without a stamp have no place in that order: every run reads them, so that none is lost. -#}
 
 {%- macro _read_by_column(relation, column, unique_key) -%}
@@ -23,9 +24,10 @@
     {#- `compile`, `show` and `docs generate` move nothing, and so need no bound -#}
     {%- set moves = flags.WHICH in ['run', 'build'] -%}
     {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) if moves else {'bound': none, 'unstamped': true} -%}
+    {%- set is_bounded = moves and not dbt_cdc._load_relation(relation).is_view -%}
     {%- do edge.update({
         'column': stamp.name, 'type': stamp.dtype, 'watermark': old if new.bound is none else new.bound,
-        'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new, bounded=moves),
+        'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new, is_bounded),
     }) -%}
     {%- if moves -%}{%- do dbt_cdc._log_rows(edge, old, new) -%}{%- endif -%}
     {%- do return(edge) -%}
@@ -65,11 +67,11 @@ where {{ name }} > {{ dbt_cdc._watermark_value(watermark, stamp.dtype) }} or {{ 
 {%- endmacro -%}
 
 
-{%- macro _between_watermarks(stamp, old, new, bounded) -%}
+{%- macro _between_watermarks(stamp, old, new, is_bounded) -%}
     {%- set name, conditions, ends = dbt_cdc._stamp(stamp), [], [] -%}
     {%- if old is not none -%}{%- do ends.append(name ~ ' > ' ~ dbt_cdc._watermark_value(old, stamp.dtype)) -%}{%- endif -%}
-    {%- if new.bound is not none -%}{%- do ends.append(name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype)) -%}{%- endif -%}
-    {%- if new.bound is not none or not bounded -%}{%- do conditions.append(ends | join(' and ') or 'true') -%}{%- endif -%}
+    {%- if is_bounded and new.bound is not none -%}{%- do ends.append(name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype)) -%}{%- endif -%}
+    {%- if new.bound is not none or not is_bounded -%}{%- do conditions.append(ends | join(' and ') or 'true') -%}{%- endif -%}
     {%- if new.unstamped -%}{%- do conditions.append(name ~ ' is null') -%}{%- endif -%}
     {#- No parentheses: Spark takes `t where (false)` for a table with the alias `where`. -#}
     {%- do return(conditions | join(' or ') or 'false') -%}

@@ -1,20 +1,21 @@
 {#- The commits of a Delta table, out of `describe history`. -#}
 
 {%- macro _delta_commits(relation) -%}
-    {#- Oldest first: {version, micros, operation, parameters, quiet: rows and files stay as they are, appends: takes no files
-        away, retypes: columns may be others after it}. -#}
+    {#- Oldest first: {version, micros, operation, parameters, quiet: rows stay as they are, keeps_files: takes none away,
+        retypes: columns may be others after it}. -#}
     {%- set rows, commits = run_query('describe history ' ~ relation).rows | list, [] -%}
     {%- do rows.reverse() -%}
     {%- set micros = dbt_cdc._epoch_micros(rows | map(attribute='timestamp') | list) -%}
     {%- for row in rows -%}
         {%- set operation, parameters = row['operation'], dbt_cdc._delta_parameters(row['operationParameters'] or '{}') -%}
+        {%- set is_metadata = operation in dbt_cdc._delta_metadata_operations() -%}
         {%- do commits.append({
             'version': row['version'] | int | string,
             'micros': micros[loop.index0],
             'operation': operation,
             'parameters': parameters,
-            'quiet': operation in dbt_cdc._delta_metadata_operations(),
-            'appends': 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
+            'quiet': is_metadata or operation in ['OPTIMIZE', 'REORG'],
+            'keeps_files': is_metadata or 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
             'retypes': 'REPLACE TABLE' in operation or parameters.get('mode') == 'Overwrite'
                        or operation in ['RESTORE', 'CHANGE COLUMN', 'CHANGE COLUMNS'],
         }) -%}

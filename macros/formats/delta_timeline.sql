@@ -106,8 +106,7 @@
         {%- set horizon.micros = [horizon.micros, commit.micros - (retention or 0) | int * 1000] | max -%}
     {%- endfor -%}
     {%- for place in range(commits | length) if commits[place].micros < horizon.micros
-        and not (commits[place].quiet or commits[place].appends)
-        and commits[place].operation not in ['CREATE TABLE', 'CREATE TABLE AS SELECT'] -%}
+        and not commits[place].keeps_files and commits[place].operation not in ['CREATE TABLE', 'CREATE TABLE AS SELECT'] -%}
         {%- set oldest.place = place -%}
     {%- endfor -%}
     {%- do return(oldest.place) -%}

@@ -119,10 +119,13 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
             """,
             "models/seen.sql": "{{ config(materialized='view') }} select * from {{ source('raw', 'events') }}",
             "models/inline.sql": "{{ config(materialized='ephemeral') }} select * from {{ source('raw', 'events') }}",
+            "models/stamped_now.sql": "{{ config(materialized='view') }}"
+            "select id, current_timestamp() as cdc_datetime_updated from {{ source('raw', 'events') }}",
             "models/plain.sql": read_by(EVENTS),
             "models/behind_inline.sql": read_by("'inline'"),
             "models/other.sql": read_by(f"{EVENTS}, column='größe'"),
             "models/through_a_view.sql": read_by("'seen'"),
+            "models/through_a_clock.sql": read_by("'stamped_now'"),
             "models/without_stamp.sql": read_by(f"{EVENTS}, column='loaded'"),
             # a row lands after the model has pinned what it reads and before it writes
             "models/busy.sql": read_by("source('raw', 'arrivals')", before='{{ config(pre_hook="' + lands + '") }}'),
@@ -174,7 +177,7 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
         return dict(project.rows(f"select id, run from {{schema}}.{model}"))
 
     run(1)
-    readers = ["plain", "other", "through_a_view", "without_stamp", "broken", "unmoved"]
+    readers = ["plain", "other", "through_a_view", "through_a_clock", "without_stamp", "broken", "unmoved"]
     readers += ["named", "referred", "related", "in_python"]
     assert {name: ids(name) for name in readers} == {name: {1: 1, 2: 1, 3: 1} for name in readers}
     assert ids("busy") == {1: 1}
@@ -187,12 +190,14 @@ def test_every_row_reaches_every_reader_once_whatever_happens_to_the_runs(projec
     assert ids("other") == {1: 1, 2: 1, 3: 2, 4: 2, 5: 2}
     assert ids("through_a_view") == ids("named") == ids("referred") == {1: 1, 2: 1, 3: 2, 4: 2}
     assert ids("related") == ids("in_python") == ids("other")
-    assert ids("without_stamp") == ids("behind_inline") == dict.fromkeys([1, 2, 3, 4, 5], 2)
+    # what a view stamps with the clock is new in every run
+    whole = {name: ids(name) for name in ["without_stamp", "behind_inline", "through_a_clock"]}
+    assert whole == dict.fromkeys(whole, dict.fromkeys([1, 2, 3, 4, 5], 2))
     assert ids("busy") == {1: 1, 4: 2}
     assert ids("broken") == {1: 1, 2: 1, 3: 1}
     assert ids("unmoved") == {1: 1, 2: 1, 3: 2, 4: 2}
     # (by version a watermark's time is that of the commit)
-    watermarks = {(s, d): w for s, d, w in edges(project) if d != "unmoved_versions"}
+    watermarks = {(s, d): w for s, d, w in edges(project) if d not in ["unmoved_versions", "through_a_clock"]}
     second, fourth = datetime(2024, 1, 1, 0, 0, 2), datetime(2024, 1, 1, 0, 0, 4)
     assert watermarks == {
         ("events", "plain"): fourth,

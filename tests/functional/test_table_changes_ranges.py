@@ -323,6 +323,33 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
     assert len(message.splitlines()) and not {"gone", "bare_gone"} & changes.project.tables()
 
 
+def test_changes_are_told_from_before_a_compaction_whose_old_files_are_gone(changes: Changes) -> None:
+    if changes.format != "delta":
+        pytest.skip("VACUUM of files that are still in the history is Delta's")
+    spark, names = changes.project.spark, {"fed": True, "bare": False}
+    for name, feed in names.items():
+        changes.create(name, "id int, v string", feed=feed)
+        changes.write(name, *WRITES, "optimize {t}")
+    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
+    for name in names:
+        spark.sql(f"vacuum {changes.project.schema}.{name} retain 0 hours")
+    spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+    for name in names:
+        changes.write(name, "insert into {t} values (9, 'n')")
+    assert [row["operation"] for row in spark.sql(f"describe history {changes.project.schema}.bare").collect()][:4] == [
+        "WRITE",
+        "VACUUM END",
+        "VACUUM START",
+        "OPTIMIZE",
+    ]
+    changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id', begin=4" for name in names})
+    changes.ask(too_old="'{schema}.bare', unique_key='id', begin=3")
+    message = changes.project.error("run")
+    assert "range (3, latest] begins before what can still be read" in message
+    told = [changes.answer(f"of_{name}", name) for name in names]
+    assert told == [[("i", None, (9, "n"))], [("i", None, (9, "n"))]]
+
+
 def test_a_cleaned_history_is_told_from_its_second_commit_on(changes: Changes) -> None:
     if changes.format != "delta":
         pytest.skip("a Delta table forgets the log entries of old commits, and no data")

@@ -25,14 +25,18 @@
 
 {%- macro _widens_inside(old, new) -%}
     {#- Are nested types alike but for numbers that have become wider? -#}
-    {%- set number = '\\b(?:tinyint|smallint|int|bigint|float|double|decimal[(][0-9]+,[0-9]+[)])' -%}
+    {%- set pairs = dbt_cdc._pairs_inside(old, new) -%}
+    {%- for narrow, wide in pairs or [] if not dbt_cdc._widens(narrow, wide) -%}{%- do return(false) -%}{%- endfor -%}
+    {%- do return(pairs is not none) -%}
+{%- endmacro -%}
+
+
+{%- macro _pairs_inside(old, new) -%}
+    {#- The numbers and times of nested types that are alike but for these, side by side; none of others. -#}
+    {%- set part = '\\b(?:tinyint|smallint|int|bigint|float|double|decimal[(][0-9]+,[0-9]+[)]|date|timestamp(?:_ntz)?)(?!\\w)' -%}
     {%- set old, new = old | lower, new | lower -%}
-    {%- if modules.re.sub(number, 'number', old) != modules.re.sub(number, 'number', new) -%}{%- do return(false) -%}{%- endif -%}
-    {%- set wide = modules.re.findall(number, new) -%}
-    {%- for narrow in modules.re.findall(number, old) -%}
-        {%- if not dbt_cdc._widens(narrow, wide[loop.index0]) -%}{%- do return(false) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- do return(true) -%}
+    {%- if modules.re.sub(part, 'part', old) != modules.re.sub(part, 'part', new) -%}{%- do return(none) -%}{%- endif -%}
+    {%- do return(zip(modules.re.findall(part, old), modules.re.findall(part, new)) | list) -%}
 {%- endmacro -%}
 
 

@@ -89,9 +89,18 @@
     {%- if kept == 'date' -%}{%- do return(given in ['timestamp', 'timestamp_ntz']) -%}{%- endif -%}
     {%- if kept == 'float' -%}{%- do return(dbt_cdc._family_of_type(given) == 'number' and not dbt_cdc._widens(given, kept)) -%}{%- endif -%}
     {%- set whole = ['tinyint', 'smallint', 'int', 'bigint'] -%}
+    {%- if dbt_cdc._family_of_type(kept) == 'other' -%}{%- do return(dbt_cdc._rounds_inside(kept, given)) -%}{%- endif -%}
     {%- if given in ['float', 'double'] -%}{%- do return(kept in whole or kept.startswith('decimal(')) -%}{%- endif -%}
     {%- if not given.startswith('decimal(') -%}{%- do return(false) -%}{%- endif -%}
     {%- set scale = modules.re.findall('[0-9]+', given)[1] | int -%}
     {%- if kept.startswith('decimal(') -%}{%- do return(scale > modules.re.findall('[0-9]+', kept)[1] | int) -%}{%- endif -%}
     {%- do return(kept in whole and scale > 0) -%}
+{%- endmacro -%}
+
+
+{%- macro _rounds_inside(kept, given) -%}
+    {%- for before, after in dbt_cdc._pairs_inside(kept, given) or [] if dbt_cdc._rounds(before, after) -%}
+        {%- do return(true) -%}
+    {%- endfor -%}
+    {%- do return(false) -%}
 {%- endmacro -%}

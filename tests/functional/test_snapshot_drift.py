@@ -243,6 +243,45 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
     assert said.count("cast it in the snapshot's query, or change the table's column") == len(pairs)
 
 
+def test_nested_values_that_no_run_compares_are_cut_short_in_none(project: Project) -> None:
+    refused = {
+        "list": ("array(1)", "array(1.5D)", "array<int>", "array<double>"),
+        "money": (
+            "map('a', cast(1.25 as decimal(5,2)))",
+            "map('a', cast(1.256 as decimal(6,3)))",
+            "map<string,decimal(5,2)>",
+            "map<string,decimal(6,3)>",
+        ),
+        "days": (
+            "named_struct('day', date '2024-01-01')",
+            "named_struct('day', timestamp '2024-01-02 08:00:00')",
+            "struct<day:date>",
+            "struct<day:timestamp>",
+        ),
+    }
+    taken = {
+        "wider": ("array(1L)", "array(1)"),
+        "places": ("named_struct('a', 1, 'b', 2)", "named_struct('b', 3, 'a', 4)"),
+    }
+    for name, (first, second, *_) in (refused | taken).items():
+        write(project, name, BY_TIME, *(
+            f"select 1 as id, {value} as v, timestamp '2024-01-0{day}' as at"
+            for day, value in enumerate((first, second), start=1)
+        ))  # fmt: skip
+    run(project, 0)
+    before = {name: project.rows(f"select * from {{schema}}.{name}") for name in refused}
+    said = project.error("snapshot", "--vars", "{run: 1}")
+    for name, (*_, kept, given) in refused.items():
+        assert (
+            f"column 'v' of {project.schema}.{name} is {kept}, got {given} from the source, whose values it would cut short: "
+            in said
+        )
+        assert project.rows(f"select * from {{schema}}.{name}") == before[name]
+    latest = "select v from {schema}.%s where dbt_valid_to is null"
+    assert project.rows(latest % "wider") == [([1],)]
+    assert project.rows("select v.a, v.b from {schema}.places where dbt_valid_to is null") == [(4, 3)]
+
+
 def test_numbers_too_large_for_the_table_are_refused(project: Project) -> None:
     pairs = {
         "count": ("1", "3000000000L", "int", "bigint"),

@@ -6,7 +6,8 @@
     {%- set base = dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) if not full_refresh else none -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(base, settings.format)) -%}
     {%- set begins = not dbt_cdc._hash_diff_begun(base) -%}
-    {%- do dbt_cdc._open_change_log(this, restart=begins) -%}
+    {#- where the tables are gone and no one asked for that, the log is what is left of them -#}
+    {%- do dbt_cdc._open_change_log(this, restart=full_refresh or (begins and base is not none)) -%}
 
     {{ run_hooks(pre_hooks) }}
 

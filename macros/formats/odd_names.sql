@@ -16,6 +16,16 @@
 {%- endmacro -%}
 
 
+{%- macro _metadata_name_faults(names, format) -%}
+    {%- set faults = [] -%}
+    {%- for name in names if name | lower in dbt_cdc._formats()[format].metadata_columns -%}
+        {%- do faults.append("column '" ~ name ~ "' has the name of a column that " ~ format ~ " has of its own, beside which a table can't"
+                             ~ " be used: rename it, or leave it out") -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
 {%- macro _allow_names(relation, format, names, types=[]) -%}
     {#- Gives an existing table what it needs to get columns of these names and types. -#}
     {%- if dbt_cdc._properties_of_names(names, format, types) -%}

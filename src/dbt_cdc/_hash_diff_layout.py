@@ -11,6 +11,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_cdc._formats import format_of
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, type_text, without_void
 from dbt_cdc.hashing import HASH_RULE
@@ -152,7 +153,8 @@ def resolve(
     given = {f.name: f.dataType for f in incoming.fields}
     new_types = {name: without_void(data_type) for name, data_type in given.items()}
     unknown = _unknown_names(settings, list(given), list(stored.columns) if stored else [])
-    faults = [*_repeated_names(incoming.names), *_own_names(list(given)), *chain(*unknown.values()), *faults]
+    names = [*_repeated_names(incoming.names), *_own_names(list(given), settings.format)]
+    faults = [*names, *chain(*unknown.values()), *faults]
     keys, ignored, sensitive = (
         {name.lower() for name in names}
         for names in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
@@ -216,12 +218,19 @@ def _repeated_names(names: list[str]) -> list[str]:
     ]
 
 
-def _own_names(names: list[str]) -> list[str]:
-    return [
+def _own_names(names: list[str], table_format: str) -> list[str]:
+    faults = [
         f"the data have a column '{name}', which hash_diff adds itself: rename it in the model"
         for name in names
         if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_")
     ]
+    faults += [
+        f"column '{name}' has the name of a column that {table_format} has of its own, beside which a table can't"
+        " be used: rename it, or leave it out"
+        for name in names
+        if name.lower() in format_of(table_format).metadata_columns
+    ]
+    return faults
 
 
 def _unknown_names(settings: Settings, names: list[str], stored: list[str]) -> dict[str, list[str]]:

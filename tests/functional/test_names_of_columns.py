@@ -1,0 +1,58 @@
+"""Columns with names that a table format has for columns of its own."""
+
+from __future__ import annotations
+
+from tests.support.project import Project
+
+NAMES = {"delta": "_Metadata", "iceberg": "_Deleted"}
+MODELS = {
+    "models/sources.yml": """
+        sources: [{name: raw, schema: "{{ target.schema }}", tables: [{name: rows}]}]
+    """,
+    "models/hashed.yml": """
+        models:
+          - name: hashed
+            config: {meta: {dbt_cdc: {effective_date: "2024-01-0{{ var('day') }}"}}}
+    """,
+    "models/hashed.py": """
+        def model(dbt, spark):
+            dbt.config(materialized="hash_diff", unique_key="id")
+            return dbt.source("raw", "rows")
+    """,
+    "models/applied.sql": """
+        {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'v'}}) }}
+        select * from {{ source('raw', 'rows') }}
+    """,
+    "snapshots/snapped.yml": """
+        snapshots:
+          - name: snapped
+            relation: source('raw', 'rows')
+            config: {unique_key: id, strategy: check, check_cols: [v]}
+    """,
+}
+TABLES = ("hashed__base", "hashed__history", "applied", "applied__events", "snapped")
+
+
+def test_a_column_that_would_make_a_table_unusable_is_refused_before_and_after_the_first_run(project: Project) -> None:
+    name = NAMES[project.file_format]
+    project.write(MODELS)
+    known, more = "(1, 1)", f"1 as id, {{}} as v, named_struct('file_path', 'x') as {name}"
+
+    def refused(day: int) -> None:
+        message = project.error("build", "--vars", f"{{day: {day}}}")
+        said = f"column '{name}' has the name of a column that {project.file_format} has of its own"
+        assert message.count(f"{said}, beside which a table can't be used: rename it, or leave it out") == 3
+
+    project.sql(f"create table {{schema}}.rows using parquet as select {more.format(1)}")
+    refused(1)
+    assert not set(TABLES) & project.tables()
+    project.sql("drop table {schema}.rows")
+    project.sql(f"create table {{schema}}.rows using parquet as select * from values {known} as t(id, v)")
+    project.dbt("build", "--vars", "{day: 1}")
+    before = {table: (project.columns(table), project.rows(f"select * from {{schema}}.{table}")) for table in TABLES}
+    project.sql("drop table {schema}.rows")
+    project.sql(f"create table {{schema}}.rows using parquet as select {more.format(2)}")
+    refused(2)
+    assert before == {
+        table: (project.columns(table), project.rows(f"select * from {{schema}}.{table}")) for table in TABLES
+    }

@@ -5,11 +5,14 @@
     {%- set everything_changed = modules.re.sub('[\\s()]', '', condition) == get_true_sql() | trim -%}
     {#- dbt quotes a name as it stands -#}
     {%- set has_backticks = '`' in existing | join -%}
+    {%- set checked = [] -%}
+    {%- for column in source_columns if dbt_cdc._is_checked(column.name) -%}{%- do checked.append(column) -%}{%- endfor -%}
+    {%- set leaves_out = config.get('check_cols') is string and checked | length < source_columns | length -%}
     {%- if config.get('strategy') == 'timestamp' -%}
         {%- do return(dbt_cdc._row_changed_by_time(strategy, condition, existing)) -%}
     {%- elif config.get('strategy') == 'check'
-            and (everything_changed or has_backticks or dbt_cdc._become_text(source_columns, existing)) -%}
-        {%- do return(dbt_cdc._row_changed_by_columns(source_columns, existing) or condition) -%}
+            and (everything_changed or has_backticks or leaves_out or dbt_cdc._become_text(source_columns, existing)) -%}
+        {%- do return(dbt_cdc._row_changed_by_columns(checked, existing) or condition) -%}
     {%- endif -%}
     {%- do return(condition) -%}
 {%- endmacro -%}
@@ -26,11 +29,11 @@
 {%- endmacro -%}
 
 
-{%- macro _row_changed_by_columns(source_columns, existing) -%}
+{%- macro _row_changed_by_columns(checked, existing) -%}
     {#- Where a checked column is new, dbt takes every row for changed; it looks for names letter by letter, so that one whose
         case has changed is new to it. None where there is a new one indeed. -#}
     {%- set differ = [] -%}
-    {%- for column in source_columns if dbt_cdc._is_checked(column.name) -%}
+    {%- for column in checked -%}
         {%- if column.name | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
         {%- do differ.append('not (snapshotted_data.' ~ dbt_cdc._quote(column.name) ~ ' <=> ' ~ dbt_cdc._given_value(column, existing) ~ ')') -%}
     {%- endfor -%}

@@ -135,3 +135,25 @@ def test_history_is_adopted_and_merge_on_read_is_refused(project: Project) -> No
     assert rows == [("NEW", False, True), ("OLD", False, True), ("THIRD", True, None)]
     newest = "select insert_process_id, effective_end_timestamp from {schema}.grown where dbt_valid_to is null"
     assert project.rows(newest) == [(run_id(project), HIGH)]
+
+
+def test_what_hudi_keeps_in_a_source_of_its_own_is_no_change(project: Project) -> None:
+    all_columns = SNAPSHOT.format(name="every", key="id", config="hard_deletes: invalidate").replace("[status]", "all")
+    project.write({"snapshots/every.yml": all_columns})
+    project.sql(
+        "create table {schema}.things (id int, part string, status string) using hudi tblproperties (primaryKey = 'id')"
+    )
+    project.sql("insert into {schema}.things values (1, 'x', 'NEW'), (2, 'x', 'NEW')")
+    project.dbt("snapshot")
+    # both rows are written anew, by another commit
+    project.sql("insert into {schema}.things values (3, 'x', 'NEW')")
+    project.sql("update {schema}.things set status = 'OLD' where id = 1")
+    project.sql("update {schema}.things set status = 'NEW' where id = 2")
+    project.dbt("snapshot")
+    project.dbt("snapshot")
+    assert project.rows("select id, part, status, dbt_valid_to is null from {schema}.every order by 1, 4") == [
+        (1, "x", "NEW", False),
+        (1, "x", "OLD", True),
+        (2, "x", "NEW", True),
+        (3, "x", "NEW", True),
+    ]

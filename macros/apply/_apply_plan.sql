@@ -54,7 +54,7 @@
     {%- do plan.update(reserved=dbt_cdc._apply_interval_columns(plan) | map('lower') | list) -%}
     {%- do faults.extend(dbt_cdc._apply_name_faults(plan)) -%}
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
-    {%- do faults.extend(dbt_cdc._metadata_name_faults(plan.key + reaching, plan.format)) -%}
+    {%- do faults.extend(dbt_cdc._failing_name_faults(plan.key + reaching, plan.format)) -%}
     {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
     {%- set own = dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known) -%}

@@ -61,6 +61,7 @@
         'location_root': config.get('location_root'),
         'partition_by': dbt_cdc._names_in(config.get('partition_by')),
         'table_properties': properties,
+        'failing_names': dbt_cdc._failing_names(format),
     }) -%}
 {%- endmacro -%}
 

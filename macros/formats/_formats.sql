@@ -5,8 +5,8 @@
     change_log        a log of row changes can be kept beside a table
     tells_renames     the history says which commits renamed a column
     column_names      table properties without which names such as `a b` or `a.b` are refused
-    metadata_columns  names that the format has for columns of its own: a table with another so named can't be read (Iceberg) or
-                      merged into (Delta)
+    own_columns       names of columns that it has itself: a table with another so named can't be read (Iceberg) or merged into (Delta)
+    feed_columns      names of columns, as regular expressions, beside which there can't be a change feed
     shared_properties table properties that all tables of a model have, as some types of columns ask for them
     replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
@@ -20,7 +20,8 @@
             'change_log': true,
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
-            'metadata_columns': ['_metadata'],
+            'own_columns': ['_metadata'],
+            'feed_columns': ['_change_type', '_commit_version', '_commit_timestamp', '.*`.*'],
             'shared_properties': [],
             'replace_conflicts': true,
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
@@ -32,7 +33,8 @@
             'change_log': true,
             'tells_renames': false,
             'column_names': {},
-            'metadata_columns': ['_file', '_pos', '_deleted', '_spec_id', '_partition', '_row_id', '_last_updated_sequence_number'],
+            'own_columns': ['_file', '_pos', '_deleted', '_spec_id', '_partition', '_row_id', '_last_updated_sequence_number'],
+            'feed_columns': [],
             'shared_properties': ['format-version'],
             'replace_conflicts': false,
             'timestamp_ntz': {},
@@ -44,7 +46,8 @@
             'change_log': false,
             'tells_renames': false,
             'column_names': {},
-            'metadata_columns': [],
+            'own_columns': [],
+            'feed_columns': [],
             'shared_properties': [],
             'replace_conflicts': false,
             'timestamp_ntz': {},

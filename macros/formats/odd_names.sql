@@ -16,11 +16,20 @@
 {%- endmacro -%}
 
 
-{%- macro _metadata_name_faults(names, format) -%}
-    {%- set faults = [] -%}
-    {%- for name in names if name | lower in dbt_cdc._formats()[format].metadata_columns -%}
-        {%- do faults.append("column '" ~ name ~ "' has the name of a column that " ~ format ~ " has of its own, beside which a table can't"
-                             ~ " be used: rename it, or leave it out") -%}
+{%- macro _failing_names(format) -%}
+    {#- table: of what kind this node's are; pattern: of the names, in small letters, by which such a table fails. -#}
+    {%- set logged, abilities = dbt_cdc._meta().get('change_log') is not none, dbt_cdc._formats()[format] -%}
+    {%- do return({
+        'table': "a table of format '" ~ format ~ "'" ~ (' with a change log' if logged else ''),
+        'pattern': (abilities.own_columns + (abilities.feed_columns if logged else [])) | join('|'),
+    }) -%}
+{%- endmacro -%}
+
+
+{%- macro _failing_name_faults(names, format) -%}
+    {%- set failing, faults = dbt_cdc._failing_names(format), [] -%}
+    {%- for name in names if modules.re.fullmatch(failing.pattern, name | lower) -%}
+        {%- do faults.append("column '" ~ name ~ "' has a name by which " ~ failing.table ~ " fails: rename it, or leave it out") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -8,7 +8,7 @@
 {%- macro _source_shape_faults(strategy, sql, columns, options) -%}
     {%- set names = columns | map(attribute='name') | list -%}
     {%- set faults, unknown = dbt_cdc._source_name_faults(names, strategy, options), dbt_cdc._named_column_faults(names, strategy) -%}
-    {%- do faults.extend(dbt_cdc._metadata_name_faults(names, config.get('file_format'))) -%}
+    {%- do faults.extend(dbt_cdc._failing_name_faults(names, config.get('file_format'))) -%}
     {#- what is not there can't be asked any further -#}
     {%- if unknown -%}{%- do dbt_cdc._raise_faults(faults + unknown) -%}{%- endif -%}
     {%- set updated_at = dbt_cdc._type_of_expression(strategy.updated_at, columns, sql) -%}

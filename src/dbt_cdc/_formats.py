@@ -15,8 +15,6 @@ class Format:
     replaceable: bool = False
     #: table properties without which names such as `a b` are refused
     odd_names_need: Mapping[str, str] = field(default_factory=dict)
-    #: names that it has for columns of its own, beside which a table with another so named can't be used
-    metadata_columns: tuple[str, ...] = ()
     #: table properties without which an existing table gets no column of type `timestamp_ntz`
     timestamp_ntz_needs: Mapping[str, str] = field(default_factory=dict)
     #: a session remembers tables as they were, for half a minute
@@ -31,7 +29,6 @@ _FORMATS = {
     "delta": Format(
         replaceable=True,
         odd_names_need={"delta.columnMapping.mode": "name"},
-        metadata_columns=("_metadata",),
         timestamp_ntz_needs={"delta.feature.timestampNtz": "supported"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
         r"FIELD_ALREADY_EXISTS",
@@ -39,15 +36,6 @@ _FORMATS = {
     ),
     "iceberg": Format(
         replaceable=True,
-        metadata_columns=(
-            "_file",
-            "_pos",
-            "_deleted",
-            "_spec_id",
-            "_partition",
-            "_row_id",
-            "_last_updated_sequence_number",
-        ),
         remembered=True,
         conflict=r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
         r"Cannot determine history|FIELD_ALREADY_EXISTS",

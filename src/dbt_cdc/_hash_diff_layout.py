@@ -11,7 +11,6 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_cdc._formats import format_of
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, type_text, without_void
 from dbt_cdc.hashing import HASH_RULE
@@ -65,6 +64,7 @@ class Settings:
     location_root: str | None = None
     partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
+    failing_names: dict[str, str] = field(default_factory=dict)  # table: of what kind; pattern: by which names it fails
 
     @property
     def date(self) -> str:
@@ -153,7 +153,7 @@ def resolve(
     given = {f.name: f.dataType for f in incoming.fields}
     new_types = {name: without_void(data_type) for name, data_type in given.items()}
     unknown = _unknown_names(settings, list(given), list(stored.columns) if stored else [])
-    names = [*_repeated_names(incoming.names), *_own_names(list(given), settings.format)]
+    names = [*_repeated_names(incoming.names), *_own_names(list(given), settings.failing_names)]
     faults = [*names, *chain(*unknown.values()), *faults]
     keys, ignored, sensitive = (
         {name.lower() for name in names}
@@ -218,17 +218,16 @@ def _repeated_names(names: list[str]) -> list[str]:
     ]
 
 
-def _own_names(names: list[str], table_format: str) -> list[str]:
+def _own_names(names: list[str], failing: Mapping[str, str]) -> list[str]:
     faults = [
         f"the data have a column '{name}', which hash_diff adds itself: rename it in the model"
         for name in names
         if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_")
     ]
     faults += [
-        f"column '{name}' has the name of a column that {table_format} has of its own, beside which a table can't"
-        " be used: rename it, or leave it out"
+        f"column '{name}' has a name by which {failing['table']} fails: rename it, or leave it out"
         for name in names
-        if name.lower() in format_of(table_format).metadata_columns
+        if failing and re.fullmatch(failing["pattern"], name.lower())
     ]
     return faults
 

@@ -397,8 +397,8 @@ def test_a_name_that_the_feed_does_not_take_is_told_and_the_table_goes_on_withou
     logged = config.format("{'sequence_by': 'seq', 'change_log': 'key_op'}") + rows
     project.write({"models/m.sql": logged})
     message = project.error("run", "--vars", "{run: 1}")
-    assert "model.consumer.m can't run, its change log was not begun" in message
-    assert "the column a`b has a backtick in its name, by which Delta's change feed fails: rename it" in message
+    assert "model.consumer.m can't run, nothing was written" in message
+    assert "column 'a`b' has a name by which a table of format 'delta' with a change log fails: rename it" in message
     project.write({"models/m.sql": config.format("{'sequence_by': 'seq'}") + rows})
     project.dbt("run", "--vars", "{run: 2}")
     assert project.rows("select id, `a``b`, seq from {schema}.m") == [(1, 2, 2)]

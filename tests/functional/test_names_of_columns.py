@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.project import Project
 
 NAMES = {"delta": "_Metadata", "iceberg": "_Deleted"}
@@ -40,8 +42,8 @@ def test_a_column_that_would_make_a_table_unusable_is_refused_before_and_after_t
 
     def refused(day: int) -> None:
         message = project.error("build", "--vars", f"{{day: {day}}}")
-        said = f"column '{name}' has the name of a column that {project.file_format} has of its own"
-        assert message.count(f"{said}, beside which a table can't be used: rename it, or leave it out") == 3
+        said = f"column '{name}' has a name by which a table of format '{project.file_format}' fails"
+        assert message.count(f"{said}: rename it, or leave it out") == 3
 
     project.sql(f"create table {{schema}}.rows using parquet as select {more.format(1)}")
     refused(1)
@@ -56,3 +58,41 @@ def test_a_column_that_would_make_a_table_unusable_is_refused_before_and_after_t
     assert before == {
         table: (project.columns(table), project.rows(f"select * from {{schema}}.{table}")) for table in TABLES
     }
+
+
+@pytest.mark.one_format("delta")  # whose change feed has columns of its own, and fails by backticks
+def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(project: Project) -> None:
+    logged = {
+        path: text.replace("meta: {dbt_cdc: {", "meta: {dbt_cdc: {change_log: key_op, ")
+        for path, text in MODELS.items()
+    }
+    logged["models/applied.sql"] = MODELS["models/applied.sql"].replace(
+        "{'sequence", "{'change_log': 'key_op', 'sequence"
+    )
+    logged["snapshots/snapped.yml"] = MODELS["snapshots/snapped.yml"].replace(
+        "[v]}", "[v], meta: {dbt_cdc: {change_log: key_op}}}"
+    )
+    project.write(logged)
+    project.sql("create table {schema}.rows using parquet as select 1 as id, 1 as v")
+    project.dbt("build", "--vars", "{day: 1}")
+    logs = tuple(f"{name}__changes" for name in ("hashed", "applied", "snapped"))
+    before = {
+        table: (project.columns(table), project.rows(f"select * from {{schema}}.{table}")) for table in TABLES + logs
+    }
+    project.sql("drop table {schema}.rows")
+    project.sql(
+        "create table {schema}.rows using parquet as select 1 as id, 2 as v, 'x' as `a``b`, 'i' as _change_type"
+    )
+    message = project.error("build", "--vars", "{day: 2}")
+    for name in ("a`b", "_change_type"):
+        said = f"column '{name}' has a name by which a table of format 'delta' with a change log fails"
+        assert message.count(f"{said}: rename it, or leave it out") == 3
+    assert before == {
+        table: (project.columns(table), project.rows(f"select * from {{schema}}.{table}")) for table in TABLES + logs
+    }
+    project.sql("drop table {schema}.rows")
+    project.sql("create table {schema}.rows using parquet as select 1 as id, 2 as v")
+    project.dbt("build", "--vars", "{day: 2}")
+    operations = {log: [op for (op,) in project.rows(f"select op from {{schema}}.{log} order by op")] for log in logs}
+    # a snapshot closes a record and writes another
+    assert operations == dict(zip(logs, (["i", "u"], ["i", "u"], ["i", "i", "u"]), strict=True))

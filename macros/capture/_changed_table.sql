@@ -16,7 +16,7 @@
             ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; build it first, or read the table behind the view"]) -%}
     {%- endif -%}
     {%- if fresh -%}{%- do dbt_cdc._look_again(existing) -%}{%- endif -%}
-    {%- set columns = dbt_cdc._own_columns(existing) -%}
+    {%- set columns = dbt_cdc._own_columns(existing, format) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed(
         "changes of " ~ source ~ ": ", dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key))) -%}
     {%- set key = dbt_cdc._key_of_table(relation, unique_key, format) -%}
@@ -60,18 +60,24 @@
 {%- endmacro -%}
 
 
-{%- macro _own_columns(relation) -%}
-    {#- A table's columns without those that a format or this package keeps in it. -#}
+{%- macro _own_columns(relation, format) -%}
+    {#- A table's columns without those that its format or this package keeps in it. -#}
     {%- set columns = [] -%}
-    {%- for column in dbt_cdc._columns_of(relation) if dbt_cdc._is_own_column(column.name) -%}
+    {%- for column in dbt_cdc._columns_of(relation) if dbt_cdc._is_own_column(column.name, format) -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {%- do return(columns) -%}
 {%- endmacro -%}
 
 
-{%- macro _is_own_column(name) -%}
-    {%- do return(not name.startswith('_hoodie_') and not name.startswith('_dbt_cdc_')) -%}
+{%- macro _is_own_column(name, format) -%}
+    {%- do return(not name.startswith('_dbt_cdc_') and not dbt_cdc._is_kept_by(format, name)) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_kept_by(format, name) -%}
+    {%- set prefix = dbt_cdc._formats().get(format, {}).get('kept_prefix') -%}
+    {%- do return(prefix is not none and name.startswith(prefix)) -%}
 {%- endmacro -%}
 
 

@@ -32,7 +32,7 @@
 {%- macro _refuse_renamed(table, version, types) -%}
     {#- A column that is gone and another of its type that has come since count as one that was renamed. -#}
     {%- set now, faults = dbt_cdc._types_by_name(table.columns), [] -%}
-    {%- for old, type in types.items() if old not in now and dbt_cdc._is_own_column(old) -%}
+    {%- for old, type in types.items() if old not in now and dbt_cdc._is_own_column(old, table.format) -%}
         {%- for new in now if new not in types and now[new] == type -%}
             {%- do faults.append("changes of " ~ table.source ~ ": version " ~ version ~ " has a column " ~ old ~ " and no " ~ new
                 ~ " of the same type, which counts as its new name, expected a range that begins after the renaming: images"

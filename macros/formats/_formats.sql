@@ -6,6 +6,7 @@
     tells_renames     the history says which commits renamed a column
     column_names      table properties without which names such as `a b` or `a.b` are refused
     own_columns       names of columns that it has itself: a table with another so named can't be read (Iceberg) or merged into (Delta)
+    kept_prefix       what the names of columns begin with that it keeps in each table beside the table's own; none: keeps none
     feed_columns      names of columns, as regular expressions, beside which there can't be a change feed
     shared_properties table properties that all tables of a model have, as some types of columns ask for them
     replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
@@ -21,6 +22,7 @@
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
             'own_columns': ['_metadata'],
+            'kept_prefix': none,
             'feed_columns': ['_change_type', '_commit_version', '_commit_timestamp', '.*`.*'],
             'shared_properties': [],
             'replace_conflicts': true,
@@ -34,6 +36,7 @@
             'tells_renames': false,
             'column_names': {},
             'own_columns': ['_file', '_pos', '_deleted', '_spec_id', '_partition', '_row_id', '_last_updated_sequence_number'],
+            'kept_prefix': none,
             'feed_columns': [],
             'shared_properties': ['format-version'],
             'replace_conflicts': false,
@@ -47,6 +50,7 @@
             'tells_renames': false,
             'column_names': {},
             'own_columns': [],
+            'kept_prefix': '_hoodie_',
             'feed_columns': [],
             'shared_properties': [],
             'replace_conflicts': false,

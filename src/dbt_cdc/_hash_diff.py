@@ -83,6 +83,7 @@ def _check_options(
 ) -> None:
     own = [name for name in incoming.columns if name.lower() in ADDED]
     faults = [f"incoming has a column '{name}', which hash_diff adds itself: rename or drop it" for name in own]
+    faults += _repeated_names(incoming, "incoming") + _repeated_names(current, "current")
     either = [*incoming.columns, *(current.columns if current is not None else [])]
     for option, listed, known in (("keys", keys, incoming.columns), ("ignore_columns", ignored, either)):
         for name in listed:
@@ -102,6 +103,12 @@ def _check_options(
         faults.append(f"effective_date must be a date like 2019-06-18, got {date!r}")
     if faults:
         raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
+
+
+def _repeated_names(frame: Any, side: str) -> list[str]:
+    lower = [name.lower() for name in frame.columns] if frame is not None else []
+    twice = sorted({name for name in lower if lower.count(name) > 1})
+    return [f"{side} has column '{name}' {lower.count(name)} times, each name may stand once" for name in twice]
 
 
 def _is_date(text: str) -> bool:
@@ -146,7 +153,7 @@ class _Rule:
         nulls = ", ".join(f"if({quote(f.name)} is null, {literal(f.name)}, null)" for f in key_fields)
         counted = frame.groupBy("keyhash").agg(
             expr("count(*)").alias("copies"),
-            expr(f"max({pre_image(key_fields)})").alias("key"),
+            expr(f"left(max({pre_image(key_fields)}), 200)").alias("key"),
             expr(f"max(concat_ws(', ', {nulls}))").alias("nulls"),
         )
         kinds = {

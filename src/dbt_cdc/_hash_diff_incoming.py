@@ -79,7 +79,12 @@ def key_text(layout: Layout) -> str:
     keys = layout.of("key")
     if any(column.sensitive for column in keys):
         return "concat('keyhash ', keyhash)"
-    return pre_image([column.struct_field for column in keys])
+    return f"left({pre_image([column.struct_field for column in keys])}, 200)"
+
+
+def fault_text(kind: str) -> str:
+    """SQL text of a row's fault without its kind, which the error says once for all rows."""
+    return f"substring({FAULT}, {len(kind) + 1})"
 
 
 def row_text(layout: Layout) -> str:

@@ -18,6 +18,7 @@ from dbt_cdc._hash_diff_incoming import (
     FAULT,
     NULL_KEY,
     cast_faults,
+    fault_text,
     kept_rows,
     key_text,
     rejected,
@@ -117,10 +118,11 @@ class Load:
     def _check_rows(self, rows: Any, counts: dict[str, int], layout: Layout) -> None:
         """Raise one error for what is at fault in `rows` (with keyhash, FAULT, COPIES), some of each shown."""
         copies, copied = comparison.COPIES, f"{comparison.COPIES} > 1 and {FAULT} is null"
+        null_key = f"concat({fault_text(NULL_KEY)}, ' in ', {row_text(layout)})"
         kinds = [
-            ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", f"concat({FAULT}, ' in ', {row_text(layout)})",
+            ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", null_key,
              "{} rows have NULL in a key part", "Give every row a whole key, or filter these out in the model"),
-            ("casts", f"startswith({FAULT}, {literal(CAST)})", FAULT,
+            ("casts", f"startswith({FAULT}, {literal(CAST)})", fault_text(CAST),
              "{} rows have a value that does not cast",
              "Mend the data or the data_type, or set on_cast_error: rejects"),
             ("copies", copied, f"concat({key_text(layout)}, ' ', {copies}, ' times')",

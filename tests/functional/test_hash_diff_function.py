@@ -96,6 +96,19 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
     part = good.selectExpr("id", "cast(null as string) as `the part`", "v")
     with pytest.raises(ValueError, match=r'1 rows of current have NULL in a key part: the part in {"id":1}; give'):
         dbt_cdc.hash_diff(part, part, keys=["id", "the part"])
+    long = spark.sql("select repeat('x', 300) as id, v from values ('a'), ('b') as (v)")
+    with pytest.raises(
+        ValueError, match=r'share their key with another row: {"id":"x{193} 2 times; supply each key once'
+    ):
+        dbt_cdc.hash_diff(None, long, keys="id")
+    for columns in ("id, v, v", "id, v, 2 as V"):
+        for current, incoming in (
+            (good, good.selectExpr(*columns.split(", "))),
+            (good.selectExpr(*columns.split(", ")), good),
+        ):
+            side = "incoming" if current is good else "current"
+            with pytest.raises(ValueError, match=f"{side} has column 'v' 2 times, each name may stand once"):
+                dbt_cdc.hash_diff(current, incoming, keys="id")
     with pytest.raises(ValueError) as wrong:
         dbt_cdc.hash_diff(good, good, keys=["ID_"], extract_type="half", hash_algorithm="md4", effective_date="soon")
     with pytest.raises(ValueError) as unlike:

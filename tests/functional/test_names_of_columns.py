@@ -96,3 +96,22 @@ def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(pro
     operations = {log: [op for (op,) in project.rows(f"select op from {{schema}}.{log} order by op")] for log in logs}
     # a snapshot closes a record and writes another
     assert operations == dict(zip(logs, (["i", "u"], ["i", "u"], ["i", "i", "u"]), strict=True))
+
+
+def test_a_column_that_hudi_alone_keeps_is_one_like_any_other(project: Project) -> None:
+    rows = "select 1 as id, '{{ var('day') }}.csv' as _hoodie_file_name, {{ var('day') }} as seq"
+    project.write(
+        {
+            "models/applied.sql": """
+                {{ config(materialized='apply_changes', unique_key='id',
+                          meta={'dbt_cdc': {'sequence_by': 'seq', 'except_column_list': ['seq'], 'change_log': 'data_before_after'}}) }}
+            """
+            + rows,
+            "models/told.sql": "{{ config(materialized='table') }} select op, before, after from {{ dbt_cdc.table_changes(ref('applied')) }}",
+        }
+    )
+    for day in (1, 2):
+        project.dbt("run", "--vars", f"{{day: {day}}}")
+    images = "select op, before._hoodie_file_name, after._hoodie_file_name from {schema}.%s order by op"
+    for table in ("applied__changes", "told"):
+        assert project.rows(images % table) == [("i", None, "1.csv"), ("u", "1.csv", "2.csv")]

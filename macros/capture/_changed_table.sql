@@ -16,7 +16,7 @@
             ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; build it first, or read the table behind the view"]) -%}
     {%- endif -%}
     {%- if fresh -%}{%- do dbt_cdc._look_again(existing) -%}{%- endif -%}
-    {%- set columns = dbt_cdc._own_columns(existing, format) -%}
+    {%- set columns = dbt_cdc._own_columns(existing) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed(
         "changes of " ~ source ~ ": ", dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key))) -%}
     {%- set key = dbt_cdc._key_of_table(relation, unique_key, format) -%}
@@ -60,10 +60,10 @@
 {%- endmacro -%}
 
 
-{%- macro _own_columns(relation, format) -%}
-    {#- A table's columns without those that its format or this package keeps in it. -#}
-    {%- set columns = [] -%}
-    {%- for column in dbt_cdc._columns_of(relation) if dbt_cdc._is_own_column(column.name, format) -%}
+{%- macro _own_columns(existing) -%}
+    {#- A table's columns (of the table as it exists) without those that its format or this package keeps in it. -#}
+    {%- set columns, format = [], dbt_cdc._format_of(existing) -%}
+    {%- for column in dbt_cdc._columns_of(existing) if dbt_cdc._is_own_column(column.name, format) -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {%- do return(columns) -%}

@@ -5,7 +5,8 @@
 
 {%- macro _read_by_column(relation, column, unique_key) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column'} -%}
-    {%- set columns = dbt_cdc._columns_if_there(relation) -%}
+    {%- set existing = dbt_cdc._load_relation(relation) -%}
+    {%- set columns = dbt_cdc._columns_of(relation) if existing is not none else [] -%}
     {%- set stamp = dbt_cdc._column_named(columns, column) -%}
     {%- if columns and stamp is none -%}
         {%- do log('dbt_cdc: ' ~ edge.source ~ ' has no column ' ~ column ~ ', ' ~ dbt_cdc._edge_name(this)
@@ -24,7 +25,7 @@
     {#- `compile`, `show` and `docs generate` move nothing, and so need no bound -#}
     {%- set moves = flags.WHICH in ['run', 'build'] -%}
     {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) if moves else {'bound': none, 'unstamped': true} -%}
-    {%- set is_bounded = moves and not dbt_cdc._load_relation(relation).is_view -%}
+    {%- set is_bounded = moves and not existing.is_view -%}
     {%- do edge.update({
         'column': stamp.name, 'type': stamp.dtype, 'watermark': old if new.bound is none else new.bound,
         'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new, is_bounded),

@@ -34,7 +34,7 @@
                              ~ " are told apart by small and capital letters in the table's name; take the setting out") -%}
     {%- endif -%}
     {%- for name in dbt_cdc._without_delta_feed(columns | map(attribute='name')) -%}
-        {%- do faults.append("the column " ~ name ~ " has a backtick in its name, by which Delta's change feed fails: rename it") -%}
+        {%- do faults.append("the column " ~ name ~ " has a name by which Delta's change feed fails: rename it") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
@@ -43,7 +43,8 @@
 {%- macro _without_delta_feed(names) -%}
     {#- The names by which Delta's change feed fails. -#}
     {%- set found = [] -%}
-    {%- for name in names if '`' in name -%}{%- do found.append(name) -%}{%- endfor -%}
+    {%- set pattern = dbt_cdc._formats().delta.feed_columns | join('|') -%}
+    {%- for name in names if modules.re.fullmatch(pattern, name | lower) -%}{%- do found.append(name) -%}{%- endfor -%}
     {%- do return(found) -%}
 {%- endmacro -%}
 

@@ -17,20 +17,20 @@
 
 
 {%- macro _failing_names(format) -%}
-    {#- table: of what kind this node's are; pattern: of the names, in small letters, by which such a table fails. -#}
+    {#- pattern: of the names, in small letters, by which a table of this node fails; fault: what is said of such a column, with
+        %s for its name. -#}
     {%- set logged, abilities = dbt_cdc._meta().get('change_log') is not none, dbt_cdc._formats()[format] -%}
     {%- do return({
-        'table': "a table of format '" ~ format ~ "'" ~ (' with a change log' if logged else ''),
         'pattern': (abilities.own_columns + (abilities.feed_columns if logged else [])) | join('|'),
+        'fault': "column '%s' has a name by which a table of format '" ~ format ~ "'" ~ (' with a change log' if logged else '')
+                 ~ " fails: rename it, or leave it out",
     }) -%}
 {%- endmacro -%}
 
 
 {%- macro _failing_name_faults(names, format) -%}
     {%- set failing, faults = dbt_cdc._failing_names(format), [] -%}
-    {%- for name in names if modules.re.fullmatch(failing.pattern, name | lower) -%}
-        {%- do faults.append("column '" ~ name ~ "' has a name by which " ~ failing.table ~ " fails: rename it, or leave it out") -%}
-    {%- endfor -%}
+    {%- for name in names if modules.re.fullmatch(failing.pattern, name | lower) -%}{%- do faults.append(failing.fault % name) -%}{%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

@@ -29,12 +29,6 @@
 {%- endmacro -%}
 
 
-{%- macro _columns_if_there(relation) -%}
-    {#- The same, and none of a relation that does not exist. -#}
-    {%- do return(dbt_cdc._columns_of(relation) if adapter.get_columns_in_relation(relation) else []) -%}
-{%- endmacro -%}
-
-
 {%- macro _quotes_of(relation) -%}
     {%- set policy = relation.quote_policy -%}
     {%- do return({'database': policy.database, 'schema': policy.schema, 'identifier': policy.identifier}) -%}

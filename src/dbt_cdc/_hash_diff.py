@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dbt_cdc._hash_diff_layout import ADDED, widens
+from dbt_cdc._hash_diff_layout import ADDED, repeated_names, widens
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, quote, quoted, type_text
-from dbt_cdc.hashing import ALGORITHMS, hash_expression, pre_image
+from dbt_cdc.hashing import ALGORITHMS, hash_expression, shown_text
 
 
 def hash_diff(
@@ -34,7 +34,7 @@ def hash_diff(
     Digests are made anew from its columns; those that it has are used only where it lacks a column of `incoming`, as a
     model with sensitive columns does. Names match whatever their case. A column of two types takes the wider one.
     Raises ValueError for what is no Spark DataFrame, for unknown columns or options, for columns of `incoming` that
-    have the names added here,
+    have the names added here, for a name that either side has twice,
     for columns whose types can't be compared, for a NULL in a key,
     for a key that either side has twice, and for key digests of `current` that were made in another way (those of the
     other columns can't be made again there: compare with the options they were made with).
@@ -83,8 +83,9 @@ def _check_options(
 ) -> None:
     own = [name for name in incoming.columns if name.lower() in ADDED]
     faults = [f"incoming has a column '{name}', which hash_diff adds itself: rename or drop it" for name in own]
-    faults += _repeated_names(incoming, "incoming") + _repeated_names(current, "current")
-    either = [*incoming.columns, *(current.columns if current is not None else [])]
+    kept = current.columns if current is not None else []
+    faults += repeated_names("incoming has", incoming.columns) + repeated_names("current has", kept)
+    either = [*incoming.columns, *kept]
     for option, listed, known in (("keys", keys, incoming.columns), ("ignore_columns", ignored, either)):
         for name in listed:
             if name.lower() not in {each.lower() for each in known}:
@@ -103,12 +104,6 @@ def _check_options(
         faults.append(f"effective_date must be a date like 2019-06-18, got {date!r}")
     if faults:
         raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
-
-
-def _repeated_names(frame: Any, side: str) -> list[str]:
-    lower = [name.lower() for name in frame.columns] if frame is not None else []
-    twice = sorted({name for name in lower if lower.count(name) > 1})
-    return [f"{side} has column '{name}' {lower.count(name)} times, each name may stand once" for name in twice]
 
 
 def _is_date(text: str) -> bool:
@@ -153,7 +148,7 @@ class _Rule:
         nulls = ", ".join(f"if({quote(f.name)} is null, {literal(f.name)}, null)" for f in key_fields)
         counted = frame.groupBy("keyhash").agg(
             expr("count(*)").alias("copies"),
-            expr(f"left(max({pre_image(key_fields)}), 200)").alias("key"),
+            expr(f"max({shown_text(key_fields)})").alias("key"),
             expr(f"max(concat_ws(', ', {nulls}))").alias("nulls"),
         )
         kinds = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from dbt_cdc._hash_diff_layout import Column, Layout, Settings
 from dbt_cdc._sql import literal, quote
-from dbt_cdc.hashing import hash_expression, pre_image
+from dbt_cdc.hashing import hash_expression, shown_text
 
 #: Why a row can't be taken: null when it can.
 FAULT = "_dbt_cdc_fault"
@@ -79,7 +79,7 @@ def key_text(layout: Layout) -> str:
     keys = layout.of("key")
     if any(column.sensitive for column in keys):
         return "concat('keyhash ', keyhash)"
-    return f"left({pre_image([column.struct_field for column in keys])}, 200)"
+    return shown_text([column.struct_field for column in keys])
 
 
 def fault_text(kind: str) -> str:
@@ -91,7 +91,7 @@ def row_text(layout: Layout) -> str:
     """SQL text that shows a row of which a part of the key is missing, without what is sensitive."""
     if any(column.sensitive for column in layout.of("key")):
         return key_text(layout)
-    return f"left({pre_image([column.struct_field for column in layout.stored])}, 200)"
+    return shown_text([column.struct_field for column in layout.stored])
 
 
 def _typed(column: Column) -> str:

@@ -64,7 +64,7 @@ class Settings:
     location_root: str | None = None
     partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
-    failing_names: dict[str, str] = field(default_factory=dict)  # table: of what kind; pattern: by which names it fails
+    failing_names: dict[str, str] = field(default_factory=dict)  # pattern: of names by which a table fails; fault
 
     @property
     def date(self) -> str:
@@ -153,7 +153,7 @@ def resolve(
     given = {f.name: f.dataType for f in incoming.fields}
     new_types = {name: without_void(data_type) for name, data_type in given.items()}
     unknown = _unknown_names(settings, list(given), list(stored.columns) if stored else [])
-    names = [*_repeated_names(incoming.names), *_own_names(list(given), settings.failing_names)]
+    names = [*repeated_names("the data have", incoming.names), *_own_names(list(given), settings.failing_names)]
     faults = [*names, *chain(*unknown.values()), *faults]
     keys, ignored, sensitive = (
         {name.lower() for name in names}
@@ -210,10 +210,11 @@ def _role(name: str, keys: set[str], ignored: set[str]) -> str:
     return "ignored" if name in ignored else "compared"
 
 
-def _repeated_names(names: list[str]) -> list[str]:
+def repeated_names(have: str, names: list[str]) -> list[str]:
+    """Faults, for each name that stands more than once in whatever case. `have`: subject and verb of the sentence."""
     lower = [name.lower() for name in names]
     return [
-        f"the data have column '{name}' {lower.count(name)} times, each name may stand once"
+        f"{have} column '{name}' {lower.count(name)} times, each name may stand once"
         for name in sorted({name for name in lower if lower.count(name) > 1})
     ]
 
@@ -224,11 +225,8 @@ def _own_names(names: list[str], failing: Mapping[str, str]) -> list[str]:
         for name in names
         if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_")
     ]
-    faults += [
-        f"column '{name}' has a name by which {failing['table']} fails: rename it, or leave it out"
-        for name in names
-        if failing and re.fullmatch(failing["pattern"], name.lower())
-    ]
+    if failing:
+        faults += [failing["fault"] % name for name in names if re.fullmatch(failing["pattern"], name.lower())]
     return faults
 
 

@@ -51,6 +51,11 @@ def pre_image(fields: Sequence[Any]) -> str:
     return f"to_json(named_struct({', '.join(parts)}), map({options}))"
 
 
+def shown_text(fields: Sequence[Any]) -> str:
+    """SQL text of what an error shows of a row: the beginning of its pre-image."""
+    return f"left({pre_image(fields)}, 200)"
+
+
 def _canonical(value: str, data_type: Any, depth: int = 0) -> str:
     """The value with its maps, however deep, as sorted arrays of entries: a map has no order of its own."""
     if not _holds_map(data_type):

@@ -27,6 +27,11 @@ def write(project: Project, name: str, config: str, first: str, second: str, thi
     project.write({f"snapshots/{name}.sql": text})
 
 
+def write_values(project: Project, name: str, config: str, first: str, second: str) -> None:
+    row = "select 1 as id, {} as v, timestamp '2024-01-0{}' as at"
+    write(project, name, config, row.format(first, 1), row.format(second, 2))
+
+
 def run(project: Project, number: int, *more: str) -> None:
     project.dbt("snapshot", "--vars", f"{{run: {number}}}", *more)
 
@@ -227,10 +232,7 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
     }
     configs = dict.fromkeys(pairs, CHECKED) | {"named": "strategy='check', check_cols=['v']", "day": BY_TIME}
     for name, (first, second, *_) in pairs.items():
-        write(project, name, configs[name], *(
-            f"select 1 as id, {value} as v, timestamp '2024-01-0{day}' as at"
-            for day, value in enumerate((first, second), start=1)
-        ))  # fmt: skip
+        write_values(project, name, configs[name], first, second)
     run(project, 0)
     before = {name: project.rows(f"select * from {{schema}}.{name}") for name in pairs}
     said = project.error("snapshot", "--vars", "{run: 1}")
@@ -264,10 +266,7 @@ def test_nested_values_that_no_run_compares_are_cut_short_in_none(project: Proje
         "places": ("named_struct('a', 1, 'b', 2)", "named_struct('b', 3, 'a', 4)"),
     }
     for name, (first, second, *_) in (refused | taken).items():
-        write(project, name, BY_TIME, *(
-            f"select 1 as id, {value} as v, timestamp '2024-01-0{day}' as at"
-            for day, value in enumerate((first, second), start=1)
-        ))  # fmt: skip
+        write_values(project, name, BY_TIME, first, second)
     run(project, 0)
     before = {name: project.rows(f"select * from {{schema}}.{name}") for name in refused}
     said = project.error("snapshot", "--vars", "{run: 1}")

@@ -323,9 +323,8 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
     assert len(message.splitlines()) and not {"gone", "bare_gone"} & changes.project.tables()
 
 
+@pytest.mark.one_format("delta")  # VACUUM of files that are still in the history is Delta's
 def test_changes_are_told_from_before_a_compaction_whose_old_files_are_gone(changes: Changes) -> None:
-    if changes.format != "delta":
-        pytest.skip("VACUUM of files that are still in the history is Delta's")
     spark, names = changes.project.spark, {"fed": True, "bare": False}
     for name, feed in names.items():
         changes.create(name, "id int, v string", feed=feed)

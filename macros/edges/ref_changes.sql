@@ -58,8 +58,8 @@
     {#- under --empty dbt limits what ref and source give, but no relation that comes from elsewhere -#}
     {%- set from = ' from ' ~ relation ~ (' where false' if flags.EMPTY else '') ~ ')' -%}
     {%- if by != 'version' -%}{%- do return('(select *' ~ from) -%}{%- endif -%}
-    {%- set columns = [] if relation.is_cte
-                      else dbt_cdc._own_columns(dbt_cdc._load_relation(dbt_cdc._held_in(dbt_cdc._whole_relation(relation)))) -%}
+    {%- set existing = none if relation.is_cte else dbt_cdc._load_relation(dbt_cdc._held_in(dbt_cdc._whole_relation(relation))) -%}
+    {%- set columns = dbt_cdc._own_columns(existing) if existing is not none else [] -%}
     {%- do return('(select ' ~ (dbt_cdc._columns_beside_op(columns) or '*') ~ ", 'i' as _op" ~ from) -%}
 {%- endmacro -%}
 

@@ -96,7 +96,10 @@ def test_a_graph_of_readers_ends_complete_and_reads_each_change_once(
     table("extract", "id int, v string")
     table("feed", "id int, name string, seq int, op string")
     write(project, project.schema)
-    project.dbt("docs", "generate", "--vars", "{run: 0}")  # nothing is built yet
+    # nothing is built yet
+    project.dbt("docs", "generate", "--vars", "{run: 0}")
+    project.dbt("compile", "--empty", "--vars", "{run: 0}")
+    assert project.tables() == {"orders", "people", "extract", "feed"}
 
     project.sql(f"insert into {{schema}}.orders values (1, 1, 10, {STAMP % 1}), (2, 2, 20, {STAMP % 1})")
     project.sql("insert into {schema}.people values (1, 'Ann'), (2, 'Bo')")

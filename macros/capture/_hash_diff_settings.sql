@@ -109,19 +109,12 @@
         {%- do faults.append("column '" ~ name ~ "' is a key and can't be ignored too") -%}
     {%- endfor -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns'] -%}
-    {%- set change = dbt_cdc._hash_diff_schema_change() -%}
-    {%- if change not in changes -%}
-        {%- do faults.append("on_schema_change must be one of " ~ changes | join(', ') ~ ", got '" ~ change
-            ~ "' (the history keeps every column that it ever had)") -%}
-    {%- endif -%}
+    {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, dbt_cdc._hash_diff_schema_change())) -%}
     {%- for name in ['clustered_by', 'buckets', 'options'] if config.get(name) is not none -%}
         {%- do faults.append(name ~ " has no meaning for hash_diff; its tables take partition_by, location_root and "
             ~ "tblproperties") -%}
     {%- endfor -%}
-    {%- set format = config.get('file_format', 'delta') -%}
-    {%- if format not in dbt_cdc._formats_with('capture') -%}
-        {%- do faults.append("file_format must be " ~ dbt_cdc._formats_with('capture') | join(' or ') ~ ", got '" ~ format ~ "'") -%}
-    {%- endif -%}
+    {%- do faults.extend(dbt_cdc._format_faults()) -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

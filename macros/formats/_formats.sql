@@ -76,6 +76,12 @@
 {%- endmacro -%}
 
 
+{%- macro _format_faults() -%}
+    {%- set formats = dbt_cdc._formats_with('capture') -%}
+    {%- do return(dbt_cdc._value_faults('file_format', {'values': formats}, config.get('file_format', 'delta'))) -%}
+{%- endmacro -%}
+
+
 {%- macro _other_format_faults(table, format) -%}
     {#- `table`: one of this node's as it exists, or none; `format`: the one that the node is configured to write. -#}
     {%- set own = dbt_cdc._format_of(table) if table is not none else none -%}

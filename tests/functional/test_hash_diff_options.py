@@ -290,7 +290,7 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
         "column 'salary': meta.dbt_cdc must be a mapping of options, got true",
         "column 'nr' is a key and can't be ignored too",
         "column 'ssn': unknown option 'sensitiv', did you mean 'sensitive'?",
-        "on_schema_change must be one of ignore, fail, append_new_columns, got 'sync_all_columns'",
+        "option 'on_schema_change' must be one of ignore, fail, append_new_columns, got \"sync_all_columns\"",
         "option 'hash_algorithm' stands beside meta, where nothing reads it: move it to meta",
     ):
         assert part in said

@@ -22,13 +22,19 @@
             {%- endif %}
         from (
             select
+                {{ text }} as given,
                 from_json({{ text }}, {{ dbt_cdc._literal(part ~ ', payload struct<' ~ payload ~ '>, ' ~ payload) }}) as envelope
                 {%- if feed.sequence %},
                 {{ feed.sequence }} as _given_sequence
                 {%- endif %}
             from {{ feed.relation }}
-            where {{ feed.value }} is not null and replace({{ text }}, ' ', '') not in ('null', '{"schema":null,"payload":null}')
+            where {{ feed.value }} is not null and trim({{ text }}) <> 'null'
         )
+        where
+            envelope.payload is not null
+            or envelope.op is not null
+            or get_json_object(given, '$.payload') is not null
+            or not coalesce(array_sort(json_object_keys(given)) in (array('payload'), array('payload', 'schema')), false)
 {%- endmacro -%}
 
 

@@ -8,10 +8,13 @@
 
 
 {%- macro _read_as(value, type) -%}
-    {#- NULL where the value is none of the type: a number that a decimal would round is none. What is nested Spark reads part
-        by part. -#}
-    {%- if dbt_cdc._base_type(type) != 'decimal' -%}
-        {%- do return(('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')') -%}
+    {#- NULL where the value is none of the type: a number that a decimal would round is none, and a time of day is no timestamp
+        (Spark would put the day of the run before 12:00 or T12:00Z). What is nested Spark reads part by part. -#}
+    {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
+    {%- if dbt_cdc._base_type(type) == 'timestamp' -%}
+        {%- do return("if(cast(" ~ value ~ " as string) rlike '^[^0-9T]*(T|[0-9]+:)', null, " ~ read ~ ')') -%}
+    {%- elif dbt_cdc._base_type(type) != 'decimal' -%}
+        {%- do return(read) -%}
     {%- endif -%}
     {%- set digits = modules.re.findall('[0-9]+', type) -%}
     {%- set scale = digits[1] if digits | length > 1 else '0' -%}

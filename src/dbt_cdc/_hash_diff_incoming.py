@@ -10,6 +10,8 @@ from dbt_cdc.hashing import hash_expression, shown_text
 
 #: Why a row can't be taken: null when it can.
 FAULT = "_dbt_cdc_fault"
+#: Text such as 12:00 or T12:00Z, to which Spark adds the day of the run.
+_TIME_OF_DAY = "^[^0-9T]*(T|[0-9]+:)"
 _EXACT = ("tinyint", "smallint", "int", "bigint", "decimal")
 NULL_KEY, CAST = "null key part: ", "does not cast: "
 
@@ -109,7 +111,10 @@ def _cast(column: Column) -> str:
     source = quote(column.source or "")
     if column.type == column.source_type:
         return f"if({source} is null, null, {source})"
-    return f"try_cast({source} as {column.type})"
+    cast = f"try_cast({source} as {column.type})"
+    if column.type == "timestamp" and column.source_type.startswith("string"):
+        return f"if({source} rlike '{_TIME_OF_DAY}', null, {cast})"
+    return cast
 
 
 def _fault(layout: Layout) -> str:

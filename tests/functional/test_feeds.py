@@ -170,15 +170,17 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
     }
     columns |= {"nano": "timestamp", "old": "timestamp_ntz", "tiny": "decimal(4,0)", "eve": "date", "last": "date"}
     columns |= {"iso": "date", "scaled": "decimal(10,1)", "hundreds": "decimal(10,0)"}
+    columns |= {"least": "decimal(38,0)", "greatest": "decimal(38,0)"}
     after = {"id": 1, "exact": "/w==", "said": "1234", "at": "2023-11-14T22:13:20Z", "day": 19675, "h": "00FF"}
     after |= {"nano": 1700000000123456789, "old": -1, "tiny": "gA==", "eve": -1, "last": 1700006399999999999}
     after |= {"iso": "2005-05-12Z", "scaled": {"scale": 1, "value": "ew=="}, "hundreds": {"scale": -2, "value": "ew=="}}
+    after |= {"least": "tMSzV6V5O4X2dd3AAAAAAQ==", "greatest": "SztMqFqGxHoJiiI//////w=="}
     encodings = {"exact": "base64", "said": "text", "h": "hex", "nano": "nanos", "old": "millis", "tiny": "base64"}
-    encodings |= {"eve": "micros", "last": "nanos", "hundreds": "base64"}
+    encodings |= {"eve": "micros", "last": "nanos", "hundreds": "base64", "least": "base64", "greatest": "base64"}
     mysql = {"connector": "mysql", "file": "mysql-bin.000003", "pos": 154, "row": 2}
     body = {**payload("u", 0, after=after, source=mysql), "before": None}
-    tombstone = '{"schema": null, "payload": null}'
-    store(project, "raw", [*texts([body]), (tombstone,)], "value string")
+    tombstones = ['{"schema": null, "payload": null}', '{"payload":null,\n"schema": {"type": "struct"}}', " null"]
+    store(project, "raw", [*texts([body]), *((tombstone,) for tombstone in tombstones)], "value string")
     store(project, "offsets", [(text, 12) for (text,) in texts([body])], "value string, `offset` bigint")
     project.write(
         {
@@ -205,6 +207,8 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
             date(2005, 5, 12),
             Decimal("12.3"),
             Decimal("12300"),
+            Decimal("-" + "9" * 38),
+            Decimal("9" * 38),
             "u",
             SEEN,
             "mysql-bin.00000000000000000003/00000000000000000154/00000000000000000002",
@@ -292,7 +296,9 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "numbers", texts([payload("c", 1, after={"amount": too_long})]), "value string")
     store(project, "flattened", texts([{"id": 1, "__op": "c"}]), "value string")
     store(project, "broken", [('{"op": "c", "after": {"id": ',)], "value string")
+    store(project, "no_tombstone", [('{"payload": null, "id": 1}',)], "value string")
     unreadable: dict[str, Any] = {"id": "x1", "amount": "a", "day": "soon", "bytes": "é!"}
+    unreadable |= {"noon": "12:00:00"}  # of which day?
     unreadable |= {"sizes": [1, "x"], "more": {"k": 1, "l": "y"}, "pair": {"a": {"b": [1.5]}}}
     store(project, "unreadable", texts([payload("c", 1, after={n: v}) for n, v in unreadable.items()]), "value string")
     micro_time = with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})
@@ -305,7 +311,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     image = "before struct<id: int>, after struct<id: int>, op string"
     store(project, "structs", [((1,), (2,), "u")], image)
     store(project, "opless", [(None, (1,), None)], image)
-    types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary"}
+    types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary", "noon": "timestamp"}
     types |= {"sizes": "array<int>", "more": "map<string,int>", "pair": "struct<a: struct<b: array<int>>>"}
     encodings = {"amount": "text", "bytes": "base64"}
     one_each = {
@@ -326,6 +332,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             "models/times_read.sql": model(f"from_debezium({table('times')}, columns={{'at': 'timestamp'}})"),
             "models/flattened_read.sql": model(f"from_debezium({table('flattened')}, columns={{'id': 'int'}})"),
             "models/broken_read.sql": model(f"from_debezium({table('broken')}, columns={{'id': 'int'}})"),
+            "models/no_tombstone_read.sql": model(f"from_debezium({table('no_tombstone')}, columns={{'id': 'int'}})"),
             "models/untyped.sql": model(f"from_debezium({table('times')})"),
             **one_each,
             "models/micro_times_read.sql": model(f"from_debezium({table('micro_times')}, columns={{'born': 'date'}})"),
@@ -376,6 +383,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         f"it as Debezium wrote it: {too_long}",
         "flattened has a row that is no Debezium envelope",
         "broken has a row that is no Debezium envelope",
+        "no_tombstone has a row that is no Debezium envelope",
         "JSON has no types, got no `columns`",
         "unknown column in encodings 'amuont', did you mean 'amount'?",
         "unknown encoding 'bas64', did you mean 'base64'?",
@@ -386,7 +394,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     ]:
         assert told in message, message
     sources = {"unreadable", "micro_times", "dms_rows", "dms_finer", "finer", "structs", "opless"}
-    assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken", *sources}
+    assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken", "no_tombstone", *sources}
 
 
 def test_rows_of_dms_in_csv_become_events_and_a_full_load_reads_as_r(project: Project, tmp_path: Path) -> None:

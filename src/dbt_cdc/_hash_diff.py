@@ -161,7 +161,7 @@ class _Rule:
         for (where, (problem, shown, remedy)), rows in zip(kinds.items(), totals, strict=True):
             if rows:
                 some = counted.where(where).selectExpr(f"{shown} as shown").orderBy("shown").limit(5).collect()
-                faults.append(f"{rows} rows of {side} {problem}: {'; '.join(row[0] for row in some)}; {remedy}")
+                faults.append(f"{rows} row(s) of {side} {problem}: {'; '.join(row[0] for row in some)}; {remedy}")
         if faults:
             raise ValueError("dbt_cdc.hash_diff: " + ". ".join(faults))
 

@@ -121,9 +121,9 @@ class Load:
         null_key = f"concat({fault_text(NULL_KEY)}, ' in ', {row_text(layout)})"
         kinds = [
             ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", null_key,
-             "{} rows have NULL in a key part", "Give every row a whole key, or filter these out in the model"),
+             "{} row(s) have NULL in a key part", "Give every row a whole key, or filter these out in the model"),
             ("casts", f"startswith({FAULT}, {literal(CAST)})", fault_text(CAST),
-             "{} rows have a value that does not cast",
+             "{} row(s) have a value that does not cast",
              "Mend the data or the data_type, or set on_cast_error: rejects"),
             ("copies", copied, f"concat({key_text(layout)}, ' ', {copies}, ' times')",
              "{} rows share their key with another row",

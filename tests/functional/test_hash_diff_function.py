@@ -90,11 +90,11 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
             dbt_cdc.hash_diff(**sides, keys=["id"])
         side = "incoming" if sides["incoming"] is bad else "current"
         assert str(rows.value) == (
-            f"dbt_cdc.hash_diff: 1 rows of {side} have NULL in a key part: id in {{}}; give every row a whole key. "
+            f"dbt_cdc.hash_diff: 1 row(s) of {side} have NULL in a key part: id in {{}}; give every row a whole key. "
             f'2 rows of {side} share their key with another row: {{"id":1}} 2 times; supply each key once'
         )
     part = good.selectExpr("id", "cast(null as string) as `the part`", "v")
-    with pytest.raises(ValueError, match=r'1 rows of current have NULL in a key part: the part in {"id":1}; give'):
+    with pytest.raises(ValueError, match=r'1 row\(s\) of current have NULL in a key part: the part in {"id":1}; give'):
         dbt_cdc.hash_diff(part, part, keys=["id", "the part"])
     long = spark.sql("select repeat('x', 300) as id, v from values ('a'), ('b') as (v)")
     with pytest.raises(

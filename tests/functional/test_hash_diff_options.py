@@ -188,9 +188,9 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     land(project, *bad)
     said = error(project, "2020-01-01")
     assert "model.consumer.people can't run, nothing was written" in said
-    assert '1 rows have NULL in a key part: nr in {"country":"FR",' in said
+    assert '1 row(s) have NULL in a key part: nr in {"country":"FR",' in said
     assert '"full name":"Bo"' in said
-    assert "4 rows have a value that does not cast: nr (" in said
+    assert "4 row(s) have a value that does not cast: nr (" in said
     assert "; salary (decimal(10,2)) 'much', loaded_at" in said
     assert """2 rows share their key with another row: {"country":"FR","nr":1} 2 times""" in said
     assert "secret" not in said
@@ -202,10 +202,10 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     )
     land(project, "hush1,1,Ann,1,hush2,", "hush3,2,Bo,1,5,", "hush3,2,Bo,1,5,", "hush4,,Bo,1,5,")
     said = error(project, "2020-01-01")
-    assert "1 rows have a value that does not cast: ssn (int) (hidden)." in said
+    assert "1 row(s) have a value that does not cast: ssn (int) (hidden)." in said
     twice, null = (hashlib.md5(text).hexdigest() for text in (b'{"country":"hush3","nr":2}', b'{"country":"hush4"}'))
     assert f"2 rows share their key with another row: keyhash {twice} 2 times." in said
-    assert f"1 rows have NULL in a key part: nr in keyhash {null}." in said
+    assert f"1 row(s) have NULL in a key part: nr in keyhash {null}." in said
     assert "hush" not in said + project.log()
     assert project.tables() == set()
     prepare(project)
@@ -554,7 +554,7 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
         "day": "column 'day': Spark casts no int to date",
-        "n": "1 rows have a value that does not cast: n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z'. ",
+        "n": "1 row(s) have a value that does not cast: n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z'. ",
     }.items():
         columns = "".join(f"      - {{name: {column}, data_type: {kind}}}\n" for column, kind in types.items())
         project.write({"models/t.yml": f"models:\n  - name: t\n    columns:\n{columns}"})

@@ -55,7 +55,7 @@ def test_lengths_and_defaults_of_the_source_stay_there_and_those_of_the_yaml_hol
         assert described[column] == "string"
 
     project.sql("insert into {schema}.long values (3, '3', 'Stockholm'), (4, null, null)")
-    told = "1 rows have a value that does not cast: city (varchar(6)) 'Stockholm'"
+    told = "1 row(s) have a value that does not cast: city (varchar(6)) 'Stockholm'"
     assert told in project.error(*load("long", 3))
     assert project.rows(f"{query} order by id") == current
 

@@ -90,7 +90,7 @@
 
 {%- macro _adjacent_versions(table, begin, end) -%}
     {#- Each commit of the range beside the one before it, as images: what a feed would give where none is kept. -#}
-    {%- set commits, queries = table.timeline.commits, [] -%}
+    {%- set commits, queries, held = table.timeline.commits, [], {} -%}
     {%- if 0 <= begin < table.timeline.images_from -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ " since " ~ dbt_cdc._commit_name(table, begin) ~ " can't be told:"
             ~ " its columns are others since, so that versions have to be compared, and the oldest that can still be read is "
@@ -98,25 +98,26 @@
     {%- endif -%}
     {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}
         {%- set before = commits[place - 1].version if place > 0 else none -%}
-        {%- do queries.append(dbt_cdc._two_versions(table, before, commits[place], place)) -%}
+        {%- do queries.append(dbt_cdc._two_versions(table, before, commits[place], place, held)) -%}
     {%- endfor -%}
     {%- if not queries -%}
-        {%- do queries.append(dbt_cdc._two_versions(table, commits[end].version, commits[end], end)) -%}
+        {%- do queries.append(dbt_cdc._two_versions(table, commits[end].version, commits[end], end, held)) -%}
     {%- endif -%}
     {%- do return(queries | join('\n    union all\n    ')) -%}
 {%- endmacro -%}
 
 
-{%- macro _two_versions(table, before, commit, position) -%}
-    {#- All rows of two versions as images of one change; `before` none: the table was not there yet. -#}
+{%- macro _two_versions(table, before, commit, position, held={}) -%}
+    {#- All rows of two versions as images of one change; `before` none: the table was not there yet. `held`: what has been
+        described already, by version. -#}
     {%- set sides = [(commit.version, 'true')] + ([(before, 'false')] if before is not none else []) -%}
     {%- set queries = [] -%}
     {%- for version, is_after in sides -%}
-        {%- set held = dbt_cdc._held_at(table, version) -%}
+        {%- if version not in held -%}{%- do held.update({version: dbt_cdc._held_at(table, version)}) -%}{%- endif -%}
         {%- do queries.append(
-            'select ' ~ held.image ~ ' as image, ' ~ is_after ~ ' as is_after, cast(' ~ position ~ ' as bigint) as position, '
+            'select ' ~ held[version].image ~ ' as image, ' ~ is_after ~ ' as is_after, cast(' ~ position ~ ' as bigint) as position, '
             ~ dbt_cdc._literal(commit.version) ~ ' as version, timestamp_micros(' ~ commit.micros ~ ') as ts'
-            ~ ' from ' ~ held.source) -%}
+            ~ ' from ' ~ held[version].source) -%}
     {%- endfor -%}
     {%- do return(queries | join('\n    union all\n    ')) -%}
 {%- endmacro -%}

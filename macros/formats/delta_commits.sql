@@ -17,7 +17,7 @@
             'quiet': is_metadata or operation in ['OPTIMIZE', 'REORG'],
             'keeps_files': is_metadata or 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
             'retypes': 'REPLACE TABLE' in operation or parameters.get('mode') == 'Overwrite'
-                       or operation in ['RESTORE', 'CHANGE COLUMN', 'CHANGE COLUMNS'],
+                       or operation in ['RESTORE', 'CLONE', 'CHANGE COLUMN', 'CHANGE COLUMNS'],
         }) -%}
     {%- endfor -%}
     {%- do return(commits) -%}

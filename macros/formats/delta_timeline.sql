@@ -21,12 +21,14 @@
 
 
 {%- macro _delta_fed_from(commits) -%}
-    {#- Place of the first commit since which the feed has surely been on, as far as the commits tell. RESTORE brings back
-        the feed's state, too: where that was not surely on, it is known again after the commit. -#}
+    {#- Place of the first commit since which the feed has surely been on, as far as the commits tell and if it is on now. RESTORE
+        and CLONE bring the feed's state, too: where that was not surely on, it is known again after the commit. -#}
     {%- set fed = namespace(is_on=none, since=none) -%}
     {%- for commit in commits -%}
         {%- set restored = dbt_cdc._delta_restored(commit) -%}
-        {%- if restored is not none and (fed.since is none or restored < commits[fed.since].version | int) -%}
+        {%- if commit.operation == 'CLONE' and fed.is_on is sameas true -%}
+            {%- set fed.is_on = none -%}
+        {%- elif restored is not none and (fed.since is none or restored < commits[fed.since].version | int) -%}
             {%- set fed.is_on, fed.since = none, loop.index0 + 1 -%}
         {%- endif -%}
         {%- set said = dbt_cdc._delta_feed_state(commit.operation, commit.parameters) -%}
@@ -44,7 +46,8 @@
 
 
 {%- macro _delta_restored(commit) -%}
-    {#- The version that a commit brings back, or none. -#}
+    {#- The version that a commit brings back, or none; -1 where that is of another table, cloned over this one. -#}
+    {%- if commit.operation == 'CLONE' and commit.version != '0' -%}{%- do return(-1) -%}{%- endif -%}
     {%- do return((commit.parameters.get('version') or -1) | int if commit.operation == 'RESTORE' else none) -%}
 {%- endmacro -%}
 

@@ -445,3 +445,30 @@ def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_o
         ("i", None, (1, "a", None)),
         ("u", (1, "a", None), (1, "b", None)),
     ]
+
+
+@pytest.mark.one_format("delta")
+def test_a_clone_over_a_table_is_a_change_of_its_rows_as_far_as_the_feed_is_known(changes: Changes) -> None:
+    changes.create("given", "id int, v string, n int")
+    changes.write("given", "insert into {t} values (1, 'z', 7)")
+    clone = f"create or replace table {{t}} shallow clone {changes.project.schema}.given"
+    update = "update {t} set v = 'c' where id = 1"
+    for name, columns, feed in [
+        ("fed", "id int, v int", True),
+        ("same", "id int, v string, n int", True),
+        ("bare", "id int", False),
+    ]:
+        changes.create(name, columns, feed=feed)
+        changes.write(name, f"insert into {{t}} select {'1, 5, 7' if name == 'same' else '1, 5' if feed else '1'}")
+        changes.write(name, "truncate table {t}", clone, update)
+    changes.write("copied", clone, update)
+    changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id'" for name in ("fed", "same", "bare", "copied")})
+    changes.ask(too_early="'{schema}.bare', unique_key='id', begin=1")
+    message = changes.project.error("run")
+    assert "(1, latest] begins before the change feed, expected one that begins at or after version 3 (" in message
+
+    cloned, last = ("i", None, (1, "z", 7)), ("u", (1, "z", 7), (1, "c", 7))
+    assert changes.answer("of_copied", "copied") == [cloned, last]
+    assert changes.answer("of_bare", "bare") == [last]
+    for name, row in {"fed": (1, "5", None), "same": (1, "5", 7)}.items():
+        assert changes.answer(f"of_{name}", name) == [("i", None, row), ("d", row, None), cloned, last]

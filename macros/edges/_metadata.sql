@@ -44,7 +44,7 @@
         {%- do run_query(dbt_cdc._whatever_comes_of(create)) -%}
         {%- set made.exists = adapter.get_columns_in_relation(relation) | length > 0 -%}
     {%- endfor -%}
-    {%- if not made.exists -%}{%- do run_query(create) -%}{%- endif -%}
+    {%- if not made.exists -%}{%- do run_query(dbt_cdc._make_metadata_anew_sql(relation, format) or create) -%}{%- endif -%}
 {%- endmacro -%}
 
 
@@ -60,6 +60,17 @@
     {%- for name, type in dbt_cdc._metadata_columns().items() -%}{%- do columns.append(name ~ ' ' ~ type) -%}{%- endfor -%}
     {%- do return('create table if not exists ' ~ relation ~ ' (' ~ (columns | join(', ')) ~ ') using ' ~ format
                   ~ dbt_cdc._for_format('many_small_appends', format)()) -%}
+{%- endmacro -%}
+
+
+{%- macro _make_metadata_anew_sql(relation, format) -%}
+    {#- Where a run was killed while it made the table, Delta has left a folder that no catalog knows, and puts in its place only
+        what a query gives. -#}
+    {%- if not dbt_cdc._formats()[format].replace_conflicts -%}{%- do return(none) -%}{%- endif -%}
+    {%- set columns = [] -%}
+    {%- for name, type in dbt_cdc._metadata_columns().items() -%}{%- do columns.append('cast(null as ' ~ type ~ ') as ' ~ name) -%}{%- endfor -%}
+    {%- do return('create or replace table ' ~ relation ~ ' using ' ~ format ~ dbt_cdc._for_format('many_small_appends', format)()
+                  ~ ' as select ' ~ (columns | join(', ')) ~ ' where false') -%}
 {%- endmacro -%}
 
 

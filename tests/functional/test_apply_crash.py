@@ -386,3 +386,40 @@ def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
     assert project.rows("select * from {schema}.purged order by id") == [(1, "late"), (2, "b"), (3, "c")]
     marks = "select _dbt_cdc_kind, count(*) from {schema}.purged__events where _dbt_cdc_batch like '%-all-keys' group by all"
     assert sorted(project.rows(marks)) == [("applied", 1), ("begun", 1)]
+
+
+@pytest.mark.one_format("delta")  # which makes a table's folder first, and then tells the catalog
+def test_folders_left_by_a_kill_while_tables_were_made_are_in_nobodys_way(project: Project) -> None:
+    logged = "'change_log': 'key_op'"
+    project.write(
+        {
+            "models/staff.sql": f"""
+                {{{{ config(materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {{'sequence_by': 'seq', {logged}}}}}) }}}}
+                select 1 as id, 5 as seq
+            """,
+            "models/extract.py": f"""
+                def model(dbt, spark):
+                    dbt.config(materialized="hash_diff", unique_key="id", meta={{'dbt_cdc': {{{logged}}}}})
+                    return spark.sql("select 2 as id, 'a' as v")
+            """,
+            "models/reader.sql": """
+                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                select id, seq, _op from {{ dbt_cdc.ref_changes('staff', by='version') }}
+            """,
+        }
+    )
+    folder = project.rows("describe schema {schema}")
+    location = next(value for name, value in folder if name == "Location")
+    logs = {"staff__changes", "extract__changes"}
+    made = {"cdc_metadata", "staff", "staff__events", "extract__base", "extract__history", *logs}
+    for name in made:
+        project.sql(f"create table {{schema}}.left_over (a int) using delta location '{location}/{name}'")
+        project.sql("drop table {schema}.left_over")
+    assert project.tables() == set()
+    for _ in range(2):
+        project.dbt("run")
+        assert project.tables() == {*made, "extract", "reader"}
+        assert project.rows("select * from {schema}.staff") == [(1, 5)]
+        assert project.rows("select id, v from {schema}.extract") == [(2, "a")]
+        assert project.rows("select * from {schema}.reader") == [(1, 5, "i")]
+        assert [project.rows(f"select op from {{schema}}.{log}") for log in logs] == [[("i",)], [("i",)]]

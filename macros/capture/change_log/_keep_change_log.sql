@@ -96,7 +96,7 @@
     {%- do properties.update(dbt_cdc._for_format('change_log', table.format)(table.relation)) -%}
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}
     {%- call statement('change_log', auto_begin=false) -%}
-create table {{ log }}
+create {{ 'or replace ' if dbt_cdc._formats()[table.format].replace_conflicts }}table {{ log }}
 using {{ table.format }}
 {% if config.persist_relation_docs() and model.description %}comment {{ dbt_cdc._literal(model.description) }}{% endif %}
 tblproperties ({{ dbt_cdc._property_list(properties) }})

@@ -1,0 +1,40 @@
+{#- How the table cdc_metadata is made, beside other runs that make it. -#}
+
+{%- macro _create_metadata_beside_others(relation, format) -%}
+    {#- `if not exists` does not keep two runs from creating the same Delta table at once: the second fails, and may do
+        so while the first is not done yet. So it looks again, and tries again. -#}
+    {%- do run_query('create schema if not exists ' ~ relation.without_identifier()) -%}
+    {%- set create = dbt_cdc._create_metadata_sql(relation, format) -%}
+    {%- set made = namespace(exists=false) -%}
+    {%- for _ in range(30) if not made.exists -%}
+        {%- do run_query(dbt_cdc._whatever_comes_of(create)) -%}
+        {%- set made.exists = adapter.get_columns_in_relation(relation) | length > 0 -%}
+    {%- endfor -%}
+    {%- if not made.exists -%}{%- do run_query(dbt_cdc._make_metadata_anew_sql(relation, format) or create) -%}{%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _whatever_comes_of(statement) -%}
+    {#- No macro can catch an error, but since version 4 Spark's own scripts can. Where one did, a query gives no rows. -#}
+    {%- if run_query('select version()')[0][0].split('.')[0] | int < 4 -%}{%- do return(statement) -%}{%- endif -%}
+    {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}
+{%- endmacro -%}
+
+
+{%- macro _create_metadata_sql(relation, format) -%}
+    {%- set columns = [] -%}
+    {%- for name, type in dbt_cdc._metadata_columns().items() -%}{%- do columns.append(name ~ ' ' ~ type) -%}{%- endfor -%}
+    {%- do return('create table if not exists ' ~ relation ~ ' (' ~ (columns | join(', ')) ~ ') using ' ~ format
+                  ~ dbt_cdc._for_format('many_small_appends', format)()) -%}
+{%- endmacro -%}
+
+
+{%- macro _make_metadata_anew_sql(relation, format) -%}
+    {#- Where a run was killed while it made the table, Delta has left a folder that no catalog knows, and puts in its place only
+        what a query gives. -#}
+    {%- if not dbt_cdc._formats()[format].replace_conflicts -%}{%- do return(none) -%}{%- endif -%}
+    {%- set columns = [] -%}
+    {%- for name, type in dbt_cdc._metadata_columns().items() -%}{%- do columns.append('cast(null as ' ~ type ~ ') as ' ~ name) -%}{%- endfor -%}
+    {%- do return('create or replace table ' ~ relation ~ ' using ' ~ format ~ dbt_cdc._for_format('many_small_appends', format)()
+                  ~ ' as select ' ~ (columns | join(', ')) ~ ' where false') -%}
+{%- endmacro -%}

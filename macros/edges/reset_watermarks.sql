@@ -6,7 +6,7 @@
                ~ " schema.table}', or one of the two for all its edges; run cdc_summary for their names") -%}
     {%- endif -%}
     {%- set asked = [] -%}
-    {%- for edge in edges if (source or edge.source) == edge.source and (destination or edge.destination) == edge.destination -%}
+    {%- for edge in edges if source in [none, edge.source] and destination in [none, edge.destination] -%}
         {%- do asked.append({'source': edge.source, 'destination': edge.destination, 'by': 'reset',
                              'kept': edge, 'sequence': edge.sequence + 1}) -%}
     {%- endfor -%}

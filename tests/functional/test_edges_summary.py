@@ -161,5 +161,8 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
         "stampless": ["all rows", "-", "2", "-"],
         "unkeyed": ["by version", "1", "the upstream lacks the key column id", "-"],
     }
+    project.error("run-operation", "reset_watermarks", "--args", "{source: ''}")
+    assert "unknown source ''" in project.log()
+    assert [line[2:] for line in summary(project) if line[0] == "healthy"] == [cells["healthy"]]
     project.dbt("run-operation", "reset_watermarks", "--args", f"{{source: {project.schema}.healthy}}")
     assert [line[2:] for line in summary(project) if line[0] == "healthy"] == [["start again", "-", "2", "-"]]

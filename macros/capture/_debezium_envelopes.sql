@@ -1,5 +1,5 @@
 {#- Envelopes of each form as before, after, op, source (map of text), ts_ms, kinds (what the schema part says of each
-    column: its Kafka Connect name and scale; NULL without one), _given_sequence. A tombstone has no value. -#}
+    column: its Kafka Connect name and scale; NULL without one), is_tombstone, _given_sequence. -#}
 
 {%- macro _debezium_json(feed) -%}
     {%- set fields = [] -%}
@@ -16,7 +16,11 @@
             map_from_entries(transform(
                 get(filter(envelope.schema.fields, part -> part.field = 'after'), 0).fields,
                 field -> struct(field.field, struct(field.name, field.parameters['scale'] as scale))
-            )) as kinds
+            )) as kinds,
+            trim(given) = 'null' or (
+                get_json_object(given, '$.payload') is null
+                and array_sort(json_object_keys(given)) in (array('payload'), array('payload', 'schema'))
+            ) as is_tombstone
             {%- if feed.sequence %},
             _given_sequence
             {%- endif %}
@@ -28,13 +32,8 @@
                 {{ feed.sequence }} as _given_sequence
                 {%- endif %}
             from {{ feed.relation }}
-            where {{ feed.value }} is not null and trim({{ text }}) <> 'null'
+            where {{ feed.value }} is not null
         )
-        where
-            envelope.payload is not null
-            or envelope.op is not null
-            or get_json_object(given, '$.payload') is not null
-            or not coalesce(array_sort(json_object_keys(given)) in (array('payload'), array('payload', 'schema')), false)
 {%- endmacro -%}
 
 
@@ -51,7 +50,8 @@
             {%- endif %}
             {{ 'cast(null as string)' if feed.form == 'flat' and 'ts_ms' not in feed.has
                else 'cast(' ~ prefix ~ 'ts_ms as string)' }} as ts_ms,
-            cast(null as map<string, struct<name: string, scale: string>>) as kinds
+            cast(null as map<string, struct<name: string, scale: string>>) as kinds,
+            false as is_tombstone
             {%- if feed.sequence %},
             {{ feed.sequence }} as _given_sequence
             {%- endif %}

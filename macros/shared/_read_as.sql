@@ -12,7 +12,8 @@
         (Spark would put the day of the run before 12:00 or T12:00Z). What is nested Spark reads part by part. -#}
     {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
     {%- if dbt_cdc._base_type(type) == 'timestamp' -%}
-        {%- do return("if(cast(" ~ value ~ " as string) rlike '^[^0-9T]*(T|[0-9]+:)', null, " ~ read ~ ')') -%}
+        {%- set is_text = "startswith(typeof(" ~ value ~ "), 'string')" -%}
+        {%- do return('if(' ~ is_text ~ ' and cast(' ~ value ~ " as string) rlike '^[^0-9T]*(T|[0-9]+:)', null, " ~ read ~ ')') -%}
     {%- elif dbt_cdc._base_type(type) != 'decimal' -%}
         {%- do return(read) -%}
     {%- endif -%}

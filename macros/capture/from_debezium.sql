@@ -37,8 +37,12 @@
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- set feed = {'relation': relation, 'form': form, 'columns': columns, 'value': dbt_cdc._quoted_list(path) | join('.'),
                     'encodings': encodings, 'sequence': sequence, 'has': found, 'binary': type == 'binary'} -%}
+    {%- do feed.update(sides={} if form == 'json' else dbt_cdc._debezium_sides(feed)) -%}
     {%- do feed.update(fields=dbt_cdc._debezium_fields(feed)) -%}
-    {%- for name in columns or {} if dbt_cdc._spelled(name, feed.fields) not in feed.fields -%}
+    {%- if not feed.fields -%}
+        {%- do faults.append("from_debezium: neither before nor after of " ~ relation ~ " is a struct, expected at least one") -%}
+    {%- endif -%}
+    {%- for name in columns or {} if feed.fields and dbt_cdc._spelled(name, feed.fields) not in feed.fields -%}
         {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column', name, feed.fields.keys() | list)) -%}
     {%- endfor -%}
     {%- do dbt_cdc._raise_faults(faults) -%}

@@ -11,8 +11,9 @@
                              ~ dbt_cdc._suggestion(by, ways)) -%}
     {%- endif -%}
     {%- for name, type in {'column': 'string', 'unique_key': 'list'}.items() -%}
-        {%- if given[name] is not none and not dbt_cdc._is_of_type(given[name], type) -%}
-            {%- do faults.append("ref_changes: " ~ name ~ " must be of type " ~ type ~ ", got " ~ dbt_cdc._value_text(given[name])) -%}
+        {%- if given[name] is not none and (not dbt_cdc._is_of_type(given[name], type) or not given[name]) -%}
+            {%- do faults.append("ref_changes: " ~ name ~ " must " ~ ("name a column" if given[name] in ['', []] else "be of type " ~ type)
+                                 ~ ", got " ~ dbt_cdc._value_text(given[name])) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- for other, idle in {'version': 'column', 'column': 'unique_key'}.items() if by == other and given[idle] is not none -%}

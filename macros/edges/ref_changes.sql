@@ -13,9 +13,9 @@
 
 {%- macro _ref_changes(relation, by, column, unique_key) -%}
     {%- set options = dbt_cdc._given_options(dbt_cdc._reader_options()) -%}
-    {%- set by = by or options['ref_changes_by'] -%}
+    {%- set by = options['ref_changes_by'] if by is none else by -%}
     {%- set given = {'column': column, 'unique_key': unique_key} -%}
-    {%- set column = column or options['ref_changes_column'] -%}
+    {%- set column = options['ref_changes_column'] if column is none else column -%}
     {%- if model.resource_type == 'unit_test' -%}
         {#- A unit test gives the rows itself: all of them are new. -#}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
@@ -70,6 +70,11 @@
     {%- if execute and upstream is not string and upstream.identifier is not defined -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes a model's name, ref(…), source(…)"
             ~ " or a relation, got " ~ dbt_cdc._value_text(upstream)) -%}
+    {%- endif -%}
+    {%- if execute and upstream is not string and (model_name or version) -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes "
+            ~ ("a model's name" if model_name else "a version") ~ " beside the name of a model or package, got "
+            ~ dbt_cdc._value_text(model_name or version) ~ " beside " ~ upstream ~ ": give it to ref") -%}
     {%- endif -%}
     {%- if upstream is not string -%}{%- do return(upstream) -%}{%- endif -%}
     {%- set names = [upstream, model_name] if model_name else [upstream] -%}

@@ -282,6 +282,8 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
             + "select id from {{ dbt_cdc.ref_changes('orders', unique_key=['id', 'm']) }}",
             "models/mistyped.sql": READER
             + "select id from {{ dbt_cdc.ref_changes('orders', by='version', column=['a'], unique_key=3) }}",
+            "models/empty.sql": READER + "select id from {{ dbt_cdc.ref_changes('orders', column='') }}",
+            "models/of_a_version.sql": READER + "select id from {{ dbt_cdc.ref_changes(ref('orders'), v=2) }}",
             # an upstream without a key is taken to have its reader's, but it lacks that column
             "models/keyless.sql": bad
             % ("merge", "unique_key=['id', 'line']", "dbt_cdc.ref_changes('orders', by='version')"),
@@ -353,6 +355,8 @@ def test_a_model_that_cannot_keep_a_watermark_is_refused_before_anything_is_writ
         "unparsed": "take it out of the `if`; the first run reads everything anyway",
         "logged": "got 'key_op' on an incremental model; take it out",
         "mistyped": "ref_changes: unique_key must be of type list, got 3",
+        "empty": 'ref_changes: column must name a column, got ""',
+        "of_a_version": "ref_changes takes a version beside the name of a model or package, got 2 beside",
         "of_a_frame": "takes the names that dbt.ref or dbt.source takes, such as ref_changes(dbt, spark, 'orders'), got",
         "unnamed": "Add the line `dbt.ref('orders')`",
     }.items():

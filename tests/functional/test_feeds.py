@@ -289,6 +289,30 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
     assert empty == [(columns, [(0,)]) for columns, _ in held]
 
 
+def test_structs_of_before_and_after_need_not_be_alike(project: Project, tmp_path: Path) -> None:
+    """JSON files as Spark infers them: fields in the order of the alphabet, those that no envelope has are not there."""
+    first, second, none = tmp_path / "inserts", tmp_path / "changes", tmp_path / "truncates"
+    given = {
+        first: [payload("c", 1, after={"id": 1, "name": "a"}), payload("c", 2, after={"id": 2, "name": "b"})],
+        second: [payload("u", 3, before={"id": 1}, after={"name": "c", "id": 1, "size": 5_000_000_000}),
+                 payload("d", 4, before={"id": 2, "old": True, "size": 1.5})],
+        none: [payload("t", 5)],
+    }  # fmt: skip
+    for folder, bodies in given.items():
+        folder.mkdir()
+        (folder / "part.json").write_text("\n".join(json.dumps(body) for body in bodies))
+        inferred = project.spark.read.json(str(folder))
+        inferred.write.format(project.file_format).saveAsTable(f"{project.schema}.raw_{folder.name}")
+        project.write({f"models/{folder.name}.sql": model(f"from_debezium({table(f'raw_{folder.name}')})")})
+    project.dbt("run", "--exclude", "truncates")
+    rows = "select id, name, {} _op from {{schema}}.{} order by id"
+    assert project.columns("inserts")[:2] == [("id", "bigint"), ("name", "string")]
+    assert project.rows(rows.format("", "inserts")) == [(1, "a", "i"), (2, "b", "i")]
+    assert project.columns("changes")[:4] == [("id", "bigint"), ("name", "string"), ("size", "double"), ("old", "boolean")]
+    assert project.rows(rows.format("size, old,", "changes")) == [(1, "c", 5e9, None, "u"), (2, None, 1.5, True, "d")]
+    assert "raw_truncates is a struct, expected at least one" in project.error("run", "--select", "truncates")
+
+
 def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(project: Project) -> None:
     store(project, "decimals", texts([payload("c", 1, after={"amount": "1234"})]), "value string")
     store(project, "times", texts([payload("c", 1, after={"at": 1700000000000})]), "value string")

@@ -93,7 +93,8 @@
     {%- endif -%}
     {%- set older = commits | map(attribute='micros') | select('lt', oldest) | list | length -%}
     {%- if older > 0 -%}
-        {%- set is_enforced = run_query('set spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration')[0][1] -%}
+        {%- set is_enforced = dbt_cdc._session_setting(
+            'spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration') -%}
         {%- if is_enforced | lower == 'false' -%}{%- do return(0) -%}{%- endif -%}
     {%- endif -%}
     {%- do return([older, commits | length - 1] | min) -%}

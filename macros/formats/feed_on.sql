@@ -29,7 +29,7 @@
 
 {%- macro delta__feed_faults(columns) -%}
     {%- set faults = [] -%}
-    {%- if run_query('set spark.sql.caseSensitive')[0][1] | lower == 'true' -%}
+    {%- if dbt_cdc._session_setting('spark.sql.caseSensitive') | lower == 'true' -%}
         {%- do faults.append("spark.sql.caseSensitive must be false where Delta's change feed is read, got true: ranges of versions"
                              ~ " are told apart by small and capital letters in the table's name; take the setting out") -%}
     {%- endif -%}

@@ -308,7 +308,12 @@ def test_structs_of_before_and_after_need_not_be_alike(project: Project, tmp_pat
     rows = "select id, name, {} _op from {{schema}}.{} order by id"
     assert project.columns("inserts")[:2] == [("id", "bigint"), ("name", "string")]
     assert project.rows(rows.format("", "inserts")) == [(1, "a", "i"), (2, "b", "i")]
-    assert project.columns("changes")[:4] == [("id", "bigint"), ("name", "string"), ("size", "double"), ("old", "boolean")]
+    assert project.columns("changes")[:4] == [
+        ("id", "bigint"),
+        ("name", "string"),
+        ("size", "double"),
+        ("old", "boolean"),
+    ]
     assert project.rows(rows.format("size, old,", "changes")) == [(1, "c", 5e9, None, "u"), (2, None, 1.5, True, "d")]
     assert "raw_truncates is a struct, expected at least one" in project.error("run", "--select", "truncates")
 

@@ -54,6 +54,8 @@ class Project:
                 "validate_macro_args": True,
                 "warn_error_options": {"error": ["InvalidMacroAnnotation"]},
             },
+            # behind a statement, where Spark may take it for a part of that; the integration project has dbt's default, in front
+            "query-comment": {"comment": "of {{ target.name }}; it's \"dbt's\"", "append": True},
             "models": {"+file_format": self.file_format},
             "seeds": {"+file_format": self.file_format},
             "snapshots": {"+file_format": self.file_format},

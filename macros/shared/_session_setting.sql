@@ -1,0 +1,5 @@
+{%- macro _session_setting(name) -%}
+    {#- A setting's value as text. Asked without dbt's query comment: Spark takes one that follows for a part of the name. -#}
+    {%- set _, cursor = adapter.add_query('set ' ~ name, auto_begin=false) -%}
+    {%- do return(cursor.fetchall()[0][1]) -%}
+{%- endmacro -%}

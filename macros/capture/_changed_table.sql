@@ -83,6 +83,7 @@
 
 {%- macro _node_of(relation) -%}
     {#- The model, snapshot or seed that builds a relation, as the graph knows it, in whatever capitals; none for any other. -#}
+    {%- if relation.is_cte -%}{%- do return(none) -%}{%- endif -%}
     {%- set schemas = [relation.schema | lower, dbt_cdc._without_own_catalog(relation.schema) | lower] -%}
     {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
         {#- with --defer a reference may mean where another target has built the node -#}

@@ -1,5 +1,17 @@
 {#- Checks of what from_debezium and from_dms take. -#}
 
+{%- macro _feed_columns_of(relation, named) -%}
+    {#- The relation's columns, types by name. An ephemeral model or the rows of a unit test can't be asked before they are
+        read: they are taken to have what is `named`, as text. -#}
+    {%- set found = {} -%}
+    {%- for name in named if name and relation.is_cte -%}{%- do found.update({name: 'string'}) -%}{%- endfor -%}
+    {%- for column in ([] if relation.is_cte else dbt_cdc._columns_of(dbt_cdc._whole_relation(relation))) -%}
+        {%- do found.update({column.name: column.dtype}) -%}
+    {%- endfor -%}
+    {%- do return(found) -%}
+{%- endmacro -%}
+
+
 {%- macro _feed_column_faults(feed, columns) -%}
     {%- if columns is none -%}{%- do return([]) -%}{%- endif -%}
     {%- if columns is not mapping or not columns or columns.values() | reject('string') | list -%}

@@ -15,9 +15,7 @@
     {#- What is asked for, checked: form is json, struct (one column holds the envelope) or flat (before, after, op are
         the relation's own columns). -#}
     {%- set found = {} -%}
-    {%- for column in dbt_cdc._columns_of(dbt_cdc._whole_relation(relation)) -%}
-        {%- do found.update({column.name | lower: column.dtype | lower}) -%}
-    {%- endfor -%}
+    {%- for name, type in dbt_cdc._feed_columns_of(relation, [value]).items() -%}{%- do found.update({name | lower: type | lower}) -%}{%- endfor -%}
     {%- set path = [value] if value | lower in found else value.split('.') -%}
     {%- set type = found.get(path[0] | lower, '') -%}
     {%- set flat = 'before' in found and 'after' in found and 'op' in found -%}

@@ -5,10 +5,7 @@
     {%- if not execute or dbt_cdc._is_yet_to_come(source_relation) -%}
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
-    {%- set has = {} -%}
-    {%- for column in dbt_cdc._columns_of(dbt_cdc._whole_relation(source_relation)) -%}
-        {%- do has.update({column.name: column.dtype}) -%}
-    {%- endfor -%}
+    {%- set has = dbt_cdc._feed_columns_of(source_relation, (columns if columns is mapping else {}).keys() | list + [op, timestamp, sequence]) -%}
     {%- set op, timestamp, sequence = dbt_cdc._spelled(op, has), dbt_cdc._spelled(timestamp, has), dbt_cdc._spelled(sequence, has) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._dms_faults(source_relation, has, columns, op, timestamp, sequence)) -%}
     {%- set apart = [op | lower, (timestamp or op) | lower, (sequence or op) | lower] -%}
@@ -76,6 +73,10 @@
         {%- do return(["from_dms: " ~ relation ~ " does not exist or has no columns; build it first"]) -%}
     {%- endif -%}
     {%- set faults = dbt_cdc._feed_column_faults('from_dms', columns) -%}
+    {%- if relation.is_cte and columns is none -%}
+        {%- do faults.append("from_dms: " ~ relation.identifier ~ ", an ephemeral model or a unit test's input, can't be asked for its"
+                             ~ " columns before it is read, got no `columns`, expected a mapping of names to types") -%}
+    {%- endif -%}
     {%- for name in (columns if columns is mapping else {}) if dbt_cdc._spelled(name, has) not in has -%}
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column', name, has.keys() | list)) -%}
     {%- endfor -%}

@@ -6,6 +6,7 @@
     {%- if not execute or dbt_cdc._is_yet_to_come(target_relation) -%}
         {%- do return('(select cast(null as string) as op)') -%}
     {%- endif -%}
+    {%- if dbt_cdc._is_given_by_test(target_relation) -%}{%- do return('(select * from ' ~ target_relation ~ ')') -%}{%- endif -%}
     {%- do return(dbt_cdc._table_changes(target_relation, begin, end, format, unique_key)) -%}
 {%- endmacro -%}
 
@@ -23,7 +24,7 @@
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._value_faults('format', {'type': 'string', 'values': formats, 'required': true}, format)) -%}
     {%- if relation.is_cte -%}
-        {%- do dbt_cdc._raise_faults(["changes of " ~ relation.identifier ~ ": it is an ephemeral model (or the input of a unit test),"
+        {%- do dbt_cdc._raise_faults(["changes of " ~ relation.identifier ~ ": it is an ephemeral model,"
             ~ " expected a table that keeps versions; materialize it"]) -%}
     {%- endif -%}
     {%- set relation = dbt_cdc._whole_relation(relation) -%}

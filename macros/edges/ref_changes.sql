@@ -55,8 +55,8 @@
 
 
 {%- macro _all_rows(relation, by) -%}
-    {#- under --empty dbt limits what ref and source give, but no relation that comes from elsewhere -#}
-    {%- set from = ' from ' ~ relation ~ (' where false' if flags.EMPTY else '') ~ ')' -%}
+    {#- under --empty dbt limits what ref and source give, but no relation that comes from elsewhere, nor the rows of unit tests -#}
+    {%- set from = ' from ' ~ relation ~ (' where false' if flags.EMPTY and model.resource_type != 'unit_test' else '') ~ ')' -%}
     {%- if by != 'version' -%}{%- do return('(select *' ~ from) -%}{%- endif -%}
     {%- set existing = none if relation.is_cte else dbt_cdc._load_relation(dbt_cdc._held_in(dbt_cdc._whole_relation(relation))) -%}
     {%- set columns = dbt_cdc._own_columns(existing) if existing is not none else [] -%}

@@ -4,6 +4,12 @@
 {%- endmacro -%}
 
 
+{%- macro _is_given_by_test(relation) -%}
+    {#- Whether a unit test gives the rows that the model asks for. -#}
+    {%- do return(execute and relation.is_cte and model.resource_type == 'unit_test') -%}
+{%- endmacro -%}
+
+
 {%- macro _whole_relation(relation) -%}
     {#- Under them dbt's relation is a query of a part of the table, of which nothing can be asked. -#}
     {%- do return(api.Relation.create(

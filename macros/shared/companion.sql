@@ -6,8 +6,13 @@
         {%- do exceptions.raise_compiler_error(
             "dbt_cdc.companion: " ~ dbt_cdc._unknown_name('companion', kind, kinds)) -%}
     {%- endif -%}
+    {%- if dbt_cdc._is_given_by_test(relation) -%}{%- do return(relation) -%}{%- endif -%}
     {%- set node = dbt_cdc._node_of(relation) if execute else none -%}
-    {%- set fault = dbt_cdc._companion_fault(node, kind) if node else none -%}
+    {%- if execute and relation.is_cte -%}
+        {%- set fault = relation.identifier ~ " is an ephemeral model, which keeps no tables beside it" -%}
+    {%- else -%}
+        {%- set fault = dbt_cdc._companion_fault(node, kind) if node else none -%}
+    {%- endif -%}
     {%- if fault -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": " ~ fault) -%}
     {%- endif -%}

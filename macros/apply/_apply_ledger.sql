@@ -51,7 +51,7 @@ from ({{ plan.versions }}) as versions
 
 {%- macro _apply_batches(ledger, format, batch='', retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
-          begun          a signature of the batches that other runs than `batch` recorded; 0: none did
+          begun          a signature of what other runs than `batch` recorded and purged
           pending        batches that were recorded but never applied, because their run was killed
           everything     whether one of those concerns all keys: it has a truncate, or is called so
           truncated      whether there ever was a truncate
@@ -78,8 +78,8 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
 
 
 {%- macro _apply_signature(batch) -%}
-    {#- Of the batches that other runs than `batch` recorded, from the markers. -#}
-    {%- set begun = "collect_set(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch <> " ~ dbt_cdc._literal(batch) ~ ', _dbt_cdc_batch, null))' -%}
+    {#- Of what other runs than `batch` recorded and purged, from the markers. -#}
+    {%- set begun = "collect_set(if(_dbt_cdc_kind in ('begun', 'purged') and _dbt_cdc_batch <> " ~ dbt_cdc._literal(batch) ~ ', _dbt_cdc_batch, null))' -%}
     {%- do return('cast(aggregate(' ~ begun ~ ', 0L, (signature, batch) -> signature ^ xxhash64(batch)) as string)') -%}
 {%- endmacro -%}
 

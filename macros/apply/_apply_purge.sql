@@ -1,11 +1,12 @@
 {#- What the ledger may forget: tombstones after their retention, under SCD 1 what can no longer matter, and that old batches are
     done. -#}
-{%- macro _apply_purge(ledger, format, kept, retention) -%}
+{%- macro _apply_purge(ledger, format, kept, retention, batch) -%}
     {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. What holds it
         back is returned: in a bitemporal table a delete stays what was known, and rows of a batch that {{ this }} does not
-        show yet say which keys it touched. -#}
+        show yet say which keys it touched. A run that reckons with what is forgotten here either is seen to record its events,
+        or sees the marker, which comes with the same commit, and looks again. -#}
     {%- if kept['dbt_cdc.stored_as_scd_type'] == 'bitemporal' -%}{%- do return('a bitemporal table forgets nothing') -%}{%- endif -%}
-    {%- set before = dbt_cdc._apply_batches(ledger, format) -%}
+    {%- set before = dbt_cdc._apply_batches(ledger, format, batch) -%}
     {%- if before.pending -%}
         {%- do return('a run that was killed or is still at work has recorded events that the table does not show yet: run the'
                       ~ ' model first') -%}
@@ -20,15 +21,20 @@ using (
     {%- else -%}
     {{ dbt_cdc._apply_forgotten_scd2(ledger, key, span) }}
     {%- endif %}
+    union all
+    select {% for _ in key %}null, {% endfor %}null, 'purged', null
 ) as forgotten
-on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
+on recorded._dbt_cdc_kind in ('upsert', 'delete')
+    and {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
 when matched then delete
+when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)
+    values ('purged', {{ dbt_cdc._literal(batch) }}, current_timestamp())
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(query) -%}
-    {%- if dbt_cdc._apply_batches(ledger, format).begun != before.begun -%}
+    {%- if dbt_cdc._apply_batches(ledger, format, batch).begun != before.begun -%}
         {#- what another run has recorded meanwhile it has shown by what is forgotten now -#}
         {%- set columns = dbt_cdc._columns_of(ledger) | map(attribute='name') -%}
-        {%- set marker = dbt_cdc._apply_marker(columns, 'begun', dbt_cdc._apply_of_all_keys('purged-' ~ invocation_id)) -%}
+        {%- set marker = dbt_cdc._apply_marker(columns, 'begun', dbt_cdc._apply_of_all_keys('purged-' ~ batch)) -%}
         {%- do dbt_cdc._apply_execute('insert into ' ~ ledger ~ '\n' ~ marker) -%}
     {%- endif -%}
     {%- if kept['dbt_cdc.source_kind'] == 'feed' -%}

@@ -70,6 +70,8 @@
 {%- macro _apply_prepare(plan, state) -%}
     {#- Looks at the batch; nothing of it has been written yet. Old deletes are forgotten once it is found to be right. -#}
     {%- if plan.options.source_kind == 'snapshot' -%}
+        {#- an image is compared with what the table holds by now -#}
+        {%- if plan.known -%}{%- do dbt_cdc._look_again(plan.target, plan.format) -%}{%- endif -%}
         {%- do dbt_cdc._apply_images(plan) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_examine(plan) -%}
@@ -80,9 +82,7 @@
         {%- do dbt_cdc._apply_delete_guard(plan) -%}
     {%- endif -%}
     {%- if plan.known and plan.purge_due and plan.rows and not plan.faults
-           and not dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention) -%}
-        {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
-        {%- do dbt_cdc._apply_mark(plan, 'purged', [plan.batch]) -%}
+           and not dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch) -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
         {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
             {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun) -%}

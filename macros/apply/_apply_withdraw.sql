@@ -9,7 +9,7 @@
     {%- set withdrawn = dbt_cdc._apply_withdraw(plan, plan.batch) -%}
     {%- do dbt_cdc._apply_look_anew(plan) -%}
     {%- do dbt_cdc._apply_show(plan, [withdrawn]) -%}
-    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
+    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image, or purged its tombstones, at the same time: run it again"],
                                wrote='its image was taken back') -%}
 {%- endmacro -%}
 
@@ -21,7 +21,7 @@
     {%- for batch in pending -%}
         {%- set seen = "max(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch = " ~ dbt_cdc._literal(batch) ~ ', _dbt_cdc_columns[0], null))' -%}
         {%- set overtaken = run_query('select ' ~ seen ~ ' <> ' ~ dbt_cdc._apply_signature(batch) ~ ' from ' ~ plan.ledger
-                                      ~ " where _dbt_cdc_kind = 'begun'")[0][0] -%}
+                                      ~ " where _dbt_cdc_kind in ('begun', 'purged')")[0][0] -%}
         {%- if overtaken -%}
             {%- do log('dbt_cdc: an image that an interrupted run recorded beside that of another run is taken back', info=true) -%}
         {%- endif -%}

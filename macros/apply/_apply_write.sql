@@ -50,7 +50,7 @@
     {%- do dbt_cdc._look_again(plan.ledger, plan.format) -%}
     {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",
                         "count_if(_dbt_cdc_operation = 'delete')"] + dbt_cdc._apply_bound_measures(plan) -%}
-    {%- set now_begun = '(select ' ~ dbt_cdc._apply_signature(plan.batch) ~ ' from ' ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun')" -%}
+    {%- set now_begun = '(select ' ~ dbt_cdc._apply_signature(plan.batch) ~ ' from ' ~ plan.ledger ~ " where _dbt_cdc_kind in ('begun', 'purged'))" -%}
     {%- set row = run_query('select ' ~ now_begun ~ ', ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
     {%- set counts = {'inserted': row[1], 'updated': row[2], 'deleted': row[3]} if row[0] == begun else {} -%}
     {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row, 4)) -%}

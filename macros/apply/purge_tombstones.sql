@@ -29,7 +29,7 @@
     {%- else -%}
         {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
         {%- set before = run_query(count)[0][0] -%}
-        {%- set held_back = dbt_cdc._apply_purge(ledger, dbt_cdc._format_of(ledger), kept, retention) -%}
+        {%- set held_back = dbt_cdc._apply_purge(ledger, dbt_cdc._format_of(ledger), kept, retention, 'purge-' ~ invocation_id) -%}
         {%- set done = 'nothing purged, ' ~ held_back if held_back else
                        (before - run_query(count)[0][0]) ~ ' tombstone(s) older than ' ~ retention ~ ' purged' -%}
         {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ done, info=true) -%}

@@ -309,7 +309,7 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
         (5, "o", 1, None),
     ]
     message = project.error("run", "--vars", "{run: 1}")
-    assert "another run of this model has recorded an image at the same time: run it again" in message
+    assert "another run of this model has recorded an image, or purged its tombstones, at the same time" in message
     results = project.run_results()
     assert {name: results[name]["status"] for name in (*names, "pictures", "halfway", "stale")} == {
         **dict.fromkeys(names, "success"),
@@ -386,6 +386,41 @@ def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
     assert project.rows("select * from {schema}.purged order by id") == [(1, "late"), (2, "b"), (3, "c")]
     marks = "select _dbt_cdc_kind, count(*) from {schema}.purged__events where _dbt_cdc_batch like '%-all-keys' group by all"
     assert sorted(project.rows(marks)) == [("applied", 1), ("begun", 1)]
+
+
+def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {**OPTIONS, "stored_as_scd_type": 1}
+    batches = ["values (1, null, 10), (2, 'b', 1)", "values (1, 'late', 5)"]
+    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n" % options  # noqa: UP031
+    project.write({"models/taken.sql": header + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
+    project.dbt("run", "--vars", "{run: 0}")
+    stock, purges = session.Cursor.execute, []
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        if re.search(r"insert into \S+taken__events`? \(", sql) and not purges:
+            # the run has read the delete of 10, under which its event shows nothing
+            purges.append("delete from {schema}.taken__events where _dbt_cdc_kind = 'delete'")
+            columns, marker = "_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at", "('purged', 'other', now())"
+            purges.append(f"insert into {{schema}}.taken__events ({columns}) values {marker}")
+            for statement in purges:
+                project.sql(statement)
+        stock(self, sql, *parameters)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Cursor, "execute", execute)
+        project.dbt("run", "--vars", "{run: 1}")
+    assert len(purges) == 2
+    assert project.rows("select * from {schema}.taken order by id") == [(1, "late"), (2, "b")]
+    deletes = "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
+    project.dbt(
+        "run-operation", "purge_tombstones", "--args", "{model: taken, retention: 0 seconds}", "--vars", "{run: 1}"
+    )
+    marked = (
+        "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'purged' and _dbt_cdc_batch like 'purge-%'"
+    )
+    assert [project.rows(deletes), project.rows(marked)] == [[(0,)], [(1,)]]
 
 
 @pytest.mark.one_format("delta")  # which makes a table's folder first, and then tells the catalog

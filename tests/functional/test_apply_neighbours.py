@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -133,3 +134,36 @@ def test_what_another_session_has_shown_meanwhile_is_seen(project: Project, monk
     assert session.Cursor.execute is execute, "the other run had no turn"
     project.sql("refresh table {schema}.t")
     assert project.rows("select id, v from {schema}.t") == [(2, "x")]
+
+
+def test_an_image_is_compared_with_what_another_session_has_shown_meanwhile(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = project.spark.newSession()
+    query = "select 2 as id, 'x' as v, {{ var('seq') }} as seq"
+    options = {"sequence_by": "seq", "source_kind": "snapshot"}
+    config = f"materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {options!r}}}"
+    project.write({"models/t.sql": f"{{{{ config({config}) }}}} {query}"})
+    project.dbt("run", "--vars", "{seq: 1}")
+    execute, schema = session.Cursor.execute, project.schema
+
+    def of_another_run(self: Any, sql: str, *parameters: Any) -> None:
+        """What a run writes that applies the image 5, which has the key 7, too, while this one's batch is made."""
+        execute(self, sql, *parameters)
+        if re.search(r"create table \S+t__dbt_tmp_", sql):
+            monkeypatch.setattr(session.Cursor, "execute", execute)
+            copied = "_dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v"
+            other.sql(
+                f"insert into {schema}.t__events (_dbt_cdc_batch, id, _dbt_cdc_sequence, {copied}) select 'other', "
+                f"if(_dbt_cdc_kind = 'upsert', 7, null), if(_dbt_cdc_kind <> 'applied', 5, null), {copied} "
+                f"from {schema}.t__events where _dbt_cdc_kind in ('upsert', 'begun', 'applied')"
+            )
+            other.sql(f"insert into {schema}.t (id, v) values (7, 'x')")
+
+    monkeypatch.setattr(session.Cursor, "execute", of_another_run)
+    project.dbt("run", "--vars", "{seq: 6}")
+    assert session.Cursor.execute is execute, "the other run had no turn"
+    project.sql("refresh table {schema}.t")
+    assert project.rows("select id from {schema}.t") == [(2,)]
+    deletes = "select id, _dbt_cdc_sequence from {schema}.t__events where _dbt_cdc_kind = 'delete'"
+    assert project.rows(deletes) == [(7, 6)]

@@ -9,6 +9,7 @@ names another load, and the next run mends that first.
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,9 +51,15 @@ class Tables:
 
     def __init__(self, spark: Any, settings: Settings) -> None:
         self.spark, self.settings = spark, settings
+        self.catalog = quote(spark.catalog.currentCatalog())
 
     def exists(self, table: str) -> bool:
-        return bool(self.spark.catalog.tableExists(table))
+        return bool(self.spark.catalog.tableExists(self._in_catalog(table)))
+
+    def _in_catalog(self, table: str) -> str:
+        """The whole name: Spark asks Hive's metastore for a shorter one first, and one in Derby takes one process."""
+        parts = re.findall(r"(?:`[^`]*`)+|[^.`]+", table)
+        return table if len(parts) > 2 else f"{self.catalog}.{table}"
 
     def marker(self, at: str = "") -> Marker | None:
         """The last finished load; None where there is none (no table, or a first load that never ended)."""
@@ -117,7 +124,7 @@ class Tables:
         probe = self.settings.base.removesuffix("`") + "_probe`"
         try:
             self.spark.sql(f"create or replace view {probe} as select 1 as one")
-            self.spark.sql(f"drop view {probe}")
+            self.spark.sql(f"drop view if exists {probe}")  # of two runs one comes late
         except Exception as problem:
             reason = str(problem).strip().partition("\n")[0]
             _log.info(
@@ -290,9 +297,9 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         self.set_properties(self.settings.history, properties)
 
     def create_empty_history(self) -> None:
-        """A history of no load; the first load makes it anew."""
+        """A history of no load; the first load makes it anew. (Iceberg keeps properties that are not named.)"""
         rows = self.spark.table(self.settings.base).where("false").drop(SUPPLIED, LOAD)
-        self.create(self.settings.history, rows, {}, ["eff_start_date"])
+        self.create(self.settings.history, rows, {FIRST_LOAD: "", HISTORY_LOAD: ""}, ["eff_start_date"])
 
     def create_model(self, layout: Layout, *, as_view: bool) -> None:
         """The model itself: rows that the last load did not change read N, or X where it did not supply them."""
@@ -334,7 +341,7 @@ where b.keyhash <> '' and b.operation <> 'D'
 
     def is_foreign(self, shown: str) -> bool:
         """Whether there is a table of a name that a view is to have, or a table that was made in place of one."""
-        if not self.exists(shown) or self.spark.catalog.getTable(shown).tableType == "VIEW":
+        if not self.exists(shown) or self.spark.catalog.getTable(self._in_catalog(shown)).tableType == "VIEW":
             return False
         return MODEL_OF not in self.properties(shown)
 

@@ -44,7 +44,12 @@
 {%- macro _hash_columns(columns) -%}
     {%- if columns is string -%}{%- do return([columns]) -%}{%- endif -%}
     {%- if columns.identifier is not defined -%}{%- do return(columns) -%}{%- endif -%}
-    {%- set found = adapter.get_columns_in_relation(dbt_cdc._whole_relation(columns)) if execute else [] -%}
+    {%- set existing = dbt_cdc._load_relation(dbt_cdc._whole_relation(columns)) if execute and not columns.is_cte else none -%}
+    {%- set found = [] -%}
+    {%- for column in (dbt_cdc._whole_columns(existing) if existing is not none else [])
+        if not dbt_cdc._is_kept_by(dbt_cdc._format_of(existing), column.name) -%}
+        {%- do found.append(column) -%}
+    {%- endfor -%}
     {%- if execute and not found and not dbt_cdc._is_yet_to_come(columns) -%}
         {%- do exceptions.raise_compiler_error(
             "dbt_cdc.hash: " ~ columns ~ " has no columns that can be asked for (an ephemeral model, or not built yet), "

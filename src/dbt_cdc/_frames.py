@@ -61,7 +61,8 @@ def _by_rows(table: Any, spark: Any) -> Any:
     from pyspark.sql.pandas.types import from_arrow_schema
 
     columns = [column.to_pylist() for column in table.columns]
-    return spark.createDataFrame(list(zip(*columns, strict=True)), from_arrow_schema(table.schema))
+    ntz = spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
+    return spark.createDataFrame(list(zip(*columns, strict=True)), from_arrow_schema(table.schema, ntz))
 
 
 def _in_zone(column: Any, zone: str) -> Any:

@@ -194,7 +194,10 @@ def _alike(incoming: Any, current: Any, rule: _Rule) -> tuple[Any, Any]:
         new, old = type_text(given[name].dataType), type_text(own[name].dataType)
         types[name] = new if not fixed and _holds(new, old) else old
         if not _holds(types[name], new):
-            faults.append(f"column '{given[name].name}' is {new} in incoming and {old} in current: cast one of them")
+            kinds = [fields[name].dataType.simpleString() for fields in (given, own)]
+            faults.append(
+                f"column '{given[name].name}' is {kinds[0]} in incoming and {kinds[1]} in current: cast one of them"
+            )
     if faults:
         raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
 

@@ -12,7 +12,8 @@ from dbt_cdc.hashing import hash_expression, shown_text
 FAULT = "_dbt_cdc_fault"
 #: Text such as 12:00 or T12:00Z, to which Spark adds the day of the run.
 _TIME_OF_DAY = "^[^0-9T]*(T|[0-9]+:)"
-_EXACT = ("tinyint", "smallint", "int", "bigint", "decimal")
+_EXACT = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal")
+_MOMENTS = ("timestamp_ltz", "timestamp_ntz")
 NULL_KEY, CAST = "null key part: ", "does not cast: "
 
 
@@ -36,7 +37,7 @@ def cast_faults(spark: Any, layout: Layout) -> list[str]:
     if not casts or known([*casts.values()]):
         return []
     return [
-        f"column '{column.name}': Spark casts no {column.source_type} to {column.type} (data_type in the model's "
+        f"column '{column.name}': Spark casts no {column.source_type} to {column.declared} (data_type in the model's "
         "YAML); cast it in the model"
         for column in layout.columns
         if column.cast and not known([casts[column.name]])
@@ -112,7 +113,7 @@ def _cast(column: Column) -> str:
     if column.type == column.source_type:
         return f"if({source} is null, null, {source})"
     cast = f"try_cast({source} as {column.type})"
-    if column.type == "timestamp" and column.source_type.startswith("string"):
+    if column.type == "timestamp_ltz" and column.source_type.startswith("string"):
         return f"if({source} rlike '{_TIME_OF_DAY}', null, {cast})"
     return cast
 
@@ -138,7 +139,7 @@ def _shown(column: Column) -> str:
 
 
 def _is_lost(column: Column) -> str:
-    """A value that does not cast, or a number that comes back from its cast as another one (3.7 as int).
+    """A value that does not cast, or that comes back from its cast as another one (3.7 as int, 10:30 as a date).
 
     Of a double as float the nearest is taken: neither type is exact. Text that is longer than a varchar does not cast.
     """
@@ -146,6 +147,7 @@ def _is_lost(column: Column) -> str:
     longer = f" or char_length({cast}) > {column.max_length}" if column.max_length else ""
     kinds = {_kind(column.type), _kind(column.source_type)}
     exact = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
+    exact = exact or ("date" in kinds and kinds & {*_MOMENTS})
     changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}" if exact else ""
     return f"({source} is not null and ({cast} is null{changed}{longer}))"
 

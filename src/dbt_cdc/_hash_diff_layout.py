@@ -93,7 +93,7 @@ class Column:
     @property
     def declared(self) -> str:
         """The type as the model's YAML has it."""
-        return f"varchar({self.max_length})" if self.max_length else self.type
+        return f"varchar({self.max_length})" if self.max_length else str(self.data_type.simpleString())
 
     @property
     def struct_field(self) -> Any:
@@ -198,7 +198,7 @@ def resolve(
 def _max_lengths(types: Mapping[str, str]) -> dict[str, int]:
     """Of the columns that the YAML declares as char or varchar, by lower-case name."""
     found = {
-        name.lower(): re.fullmatch(r"\s*(?:var)?char\s*\(\s*(\d+)\s*\)\s*", t, re.IGNORECASE)
+        name.lower(): re.fullmatch(r"\s*(?:varchar|char(?:acter)?)\s*\(\s*(\d+)\s*\)\s*", t, re.IGNORECASE)
         for name, t in types.items()
     }
     return {name: int(match[1]) for name, match in found.items() if match}

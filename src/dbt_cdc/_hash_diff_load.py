@@ -147,7 +147,8 @@ class Load:
         """`--empty`, `--sample`: tables without rows where there are none; no load, so the first is still to come."""
         if not stored:
             self._first(frame, layout, marker)
-            self.tables.create_empty_history()
+            if self.settings.full_refresh or not self.tables.exists(self.settings.history):
+                self.tables.create_empty_history()
         return Outcome("--empty or --sample: nothing loaded", dict.fromkeys(OPERATIONS, 0), 0)
 
     def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:

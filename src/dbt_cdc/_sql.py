@@ -30,8 +30,11 @@ def quoted(names: Iterable[str], prefix: str = "") -> list[str]:
 
 
 def type_text(data_type: Any) -> str:
-    """A DataType as SQL; unlike `simpleString`, with the names of nested fields quoted."""
+    """A DataType as SQL: unlike `simpleString`, with the names of nested fields quoted, and a timestamp that stays an
+    instant where `spark.sql.timestampType` is TIMESTAMP_NTZ."""
     kind = data_type.typeName()
+    if kind == "timestamp":
+        return "timestamp_ltz"
     if kind == "array":
         return f"array<{type_text(data_type.elementType)}>"
     if kind == "map":

@@ -49,7 +49,7 @@ def table_changes(
         CompilationError: The range or the format can't be had; the message says what can.
     """
     unique_id = running_model("table_changes")
-    outside = len(name) == 1 and "." in name[0]
+    outside = len(name) == 1 and isinstance(name[0], str) and "." in name[0]
     v = version if v is None else v
     arguments = {
         "unique_id": unique_id,

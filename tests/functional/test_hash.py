@@ -36,10 +36,10 @@ WIDE = """
     {{ config(materialized='table') }}
     select 1 as id, date'2020-02-29' as born, double('NaN') as score, -0.0D as zero, array('a', null) as tags,
         named_struct('x', 1, 'y', cast(null as string)) as point,
-        timestamp_ntz'2020-01-01 00:00:00.5' as wall, 'v' as `a b`
+        timestamp_ntz'2020-01-01 00:00:00.5' as wall, 'v' as `a b`, 7 as `#n`
 """
 WIDE_TEXT = (
-    '{"a b":"v","born":"2020-02-29","id":1,"point":{"x":1},"score":"NaN","tags":["a",null],'
+    '{"#n":7,"a b":"v","born":"2020-02-29","id":1,"point":{"x":1},"score":"NaN","tags":["a",null],'
     '"wall":"2020-01-01T00:00:00.500000","zero":-0.0}'
 )
 
@@ -93,6 +93,11 @@ def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project:
     project.write(
         {
             "models/source_rows.sql": "{{ config(materialized='table') }} select array(map('a', 1)) as deep",
+            # Spark cuts the text of such a type before the map
+            "models/long.sql": "{{ config(materialized='table') }} select named_struct("
+            + "".join(f"'f{n}', {n}, " for n in range(30))
+            + "'m', map('a', 1)) as far",
+            "models/of_long.sql": "select {{ dbt_cdc.hash(ref('long')) }} as d from {{ ref('long') }}",
             "models/inner.sql": "{{ config(materialized='ephemeral') }} select 1 as id",
             "models/of_inner.sql": "select {{ dbt_cdc.hash(ref('inner')) }} as d from {{ ref('inner') }}",
             "models/wrong.sql": "select {{ dbt_cdc.hash(['a'], 'md55') }} as d",
@@ -104,4 +109,5 @@ def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project:
     project.remove("models/wrong.sql")
     said = project.error("run")
     assert "column 'deep' is a array<map<string,int>>" in said
+    assert "column 'far' is a struct<f0:int," in said
     assert "__dbt__cte__inner has no columns that can be asked for (an ephemeral model, or not built yet)" in said

@@ -541,6 +541,7 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
 @pytest.mark.one_format("iceberg")
 def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query = "select 1 as id, 3.7D as n, 9007199254740993L as wide, 0.1D as near, array('1', 'x') as tags, 5 as day, 'T12:00Z' as noon"
+    query += ", 2 as flag, 'ABC' as code, timestamp'2024-01-01 10:30:00' as born, timestamp'2024-01-01' as whole"
     project.write(
         {
             "models/t.py": f"""
@@ -551,10 +552,13 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
         }
     )
     types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float", "noon": "timestamp"}
+    types |= {"flag": "boolean", "code": "character(2)", "born": "date", "whole": "date"}
+    lost = "n (int) '3.7', wide (double) '9007199254740993', flag (boolean) '2', code (varchar(2)) 'ABC', "
+    lost += "born (date) '2024-01-01 10:30:00', noon (timestamp) 'T12:00Z'. "
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
         "day": "column 'day': Spark casts no int to date",
-        "n": "1 row(s) have a value that does not cast: n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z'. ",
+        "n": "1 row(s) have a value that does not cast: " + lost,
     }.items():
         columns = "".join(f"      - {{name: {column}, data_type: {kind}}}\n" for column, kind in types.items())
         project.write({"models/t.yml": f"models:\n  - name: t\n    columns:\n{columns}"})

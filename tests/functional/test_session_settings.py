@@ -96,6 +96,33 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
     assert {types[name] for name in instants} == {"timestamp"}
 
 
+def test_a_new_column_of_hash_diff_is_an_instant_where_the_word_means_another_type(project: Project) -> None:
+    extract = """
+        def model(dbt, spark):
+            dbt.config(materialized="hash_diff", unique_key="id")
+            day = int(dbt.config.get("day"))
+            stamp = "timestamp_seconds(1704067200 + id)"
+            return spark.sql("select 1 as id" + (f", {stamp} as seen, cast({stamp} as string) as said" if day > 1 else ""))
+    """
+    options = """
+        models:
+          - name: extract
+            config: {day: "{{ var('day') }}", meta: {dbt_cdc: {effective_date: "2024-01-0{{ var('day') }}"}}}
+            columns: [{name: said, data_type: timestamp_ltz}]
+    """
+    project.write({"models/extract.py": extract, "models/extract.yml": options.replace("columns:", "#")})
+    with setting(project, "spark.sql.timestampType", "TIMESTAMP_NTZ"):
+        project.dbt("run", "--vars", "{day: 1}")
+        project.write({"models/extract.yml": options})
+        for day in (2, 3):
+            project.dbt("run", "--vars", f"{{day: {day}}}")
+    types = dict(project.columns("extract"))
+    assert [types["seen"], types["said"]] == ["timestamp", "timestamp"]
+    rows = "select id, cast(seen as string), cast(said as string), operation, cast(eff_start_date as string) from {schema}.extract"
+    assert project.rows(rows) == [(1, "2024-01-01 00:00:01", "2024-01-01 00:00:01", "N", "2024-01-02")]
+    assert dict(project.columns("extract__history"))["seen"] == "timestamp"
+
+
 @pytest.mark.one_format("delta")
 def test_delta_s_feed_is_refused_where_letters_case_counts_before_anything_is_written(project: Project) -> None:
     supply(project, "('a', 1)")

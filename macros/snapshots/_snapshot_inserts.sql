@@ -24,7 +24,7 @@
 {%- endmacro -%}
 
 
-{%- macro _snapshot_starts(shape, changes, returning=none) -%}
+{%- macro _snapshot_starts(shape, changes, returning) -%}
     {#- The changes with the time at which each new record starts. It is the strategy's updated_at, unless that lies
         within what is known of the key (a deleted row that returns with its old updated_at, a change without a newer
         one) or is NULL: then the snapshot's own time, so that versions never overlap and always end. Such a record needs
@@ -60,10 +60,10 @@
     {%- endif -%}
     {%- set has_no_zone = type in ['timestamp_ntz', 'date', 'string'] -%}
     {%- set now = dbt_cdc._effective('dbt_cdc_now', 'timestamp_ntz') if has_no_zone else 'dbt_cdc_now' -%}
-    {%- set time = namespace(sql='cast(' ~ now ~ ' as ' ~ type ~ ')') -%}
+    {%- set time = namespace(sql='cast(' ~ now ~ ' as ' ~ dbt_cdc._type_text(type) ~ ')') -%}
     {%- for moment in known -%}
         {%- set instant = dbt_cdc._instant_of_text(moment) if type == 'string' else dbt_cdc._instant(moment) -%}
-        {%- set time.sql = 'if(coalesce(' ~ instant ~ ' > dbt_cdc_now, false), cast(' ~ moment ~ ' as ' ~ type ~ '), ' ~ time.sql ~ ')' -%}
+        {%- set time.sql = 'if(coalesce(' ~ instant ~ ' > dbt_cdc_now, false), cast(' ~ moment ~ ' as ' ~ dbt_cdc._type_text(type) ~ '), ' ~ time.sql ~ ')' -%}
     {%- endfor -%}
     {%- do return(time.sql) -%}
 {%- endmacro -%}
@@ -84,19 +84,6 @@
         on {% for key in keys %}{{ ' and ' if not loop.first }}dbt_cdc_key_{{ loop.index }} = dbt_cdc_returning_key_{{ loop.index }}
         {%- endfor %}
     group by {% for key in keys %}{{ ', ' if not loop.first }}dbt_cdc_returning_key_{{ loop.index }}{% endfor %}
-{%- endmacro -%}
-
-
-{%- macro _snapshot_inserts(shape, changes) -%}
-    {#- The records to insert, under the names that they have in the snapshot. -#}
-    {%- set values = dbt_cdc._insert_values(shape) -%}
-    select
-        {%- for name, value in values.items() %}
-        {{ value }} as {{ dbt_cdc._quote(name) }}{{ ',' if not loop.last }}
-        {%- endfor %}
-    from (
-        {{ dbt_cdc._snapshot_starts(shape, changes) }}
-    ) as starts
 {%- endmacro -%}
 
 

@@ -11,10 +11,12 @@
     {%- do faults.extend(dbt_cdc._failing_name_faults(names, config.get('file_format'))) -%}
     {#- what is not there can't be asked any further -#}
     {%- if unknown -%}{%- do dbt_cdc._raise_faults(faults + unknown) -%}{%- endif -%}
-    {%- set updated_at = dbt_cdc._type_of_expression(strategy.updated_at, columns, sql) -%}
-    {%- if options.operational_metadata and not dbt_cdc._is_time(updated_at) -%}
-        {%- do faults.append("updated_at (" ~ strategy.updated_at ~ ") is of type " ~ updated_at ~ ", expected a date or timestamp,"
-            ~ " as operational_metadata keeps points in time: convert it in the snapshot's query") -%}
+    {%- if options.operational_metadata and strategy.updated_at | trim != snapshot_get_time() | trim -%}
+        {%- set updated_at = dbt_cdc._type_of_expression(strategy.updated_at, columns, sql) -%}
+        {%- if not dbt_cdc._is_time(updated_at) -%}
+            {%- do faults.append("updated_at (" ~ strategy.updated_at ~ ") is of type " ~ updated_at ~ ", expected a date or timestamp,"
+                ~ " as operational_metadata keeps points in time: convert it in the snapshot's query") -%}
+        {%- endif -%}
     {%- endif -%}
     {%- do return(faults + dbt_cdc._checked_type_faults(columns)) -%}
 {%- endmacro -%}

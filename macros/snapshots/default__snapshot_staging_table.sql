@@ -2,7 +2,7 @@
 
     dbt-spark turns what this macro returns into a view, which would be evaluated again and again. So the changes are
     computed here, in one join of the source and the open records, and kept by Spark (`cache table`) under a name of
-    this run's own; the view that dbt makes is only looked at for its columns, and the merge reads what is kept.
+    this run's own, from which the merge reads. Of the view dbt asks the columns only: they are those that the table has by then.
     All that can be wrong is found here too, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
@@ -24,7 +24,8 @@
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._take_new_columns(shape, existing) -%}
     {%- do dbt_cdc._look_up_returning(shape, staging) -%}
-    {%- do return('select * from (\n' ~ dbt_cdc._snapshot_inserts(shape, '(\n' ~ changes ~ '\n)') ~ '\n) as inserts') -%}
+    {%- do model.update({'_dbt_cdc_shape': shape}) -%}
+    {%- do return('select * from ' ~ target_relation ~ ' where false') -%}
 {%- endmacro -%}
 
 
@@ -38,7 +39,7 @@
 
 {%- macro _forget_changes() -%}
     {#- `returning` reads `changes`: it can't be found any more once that is gone -#}
-    {%- for kind in ['returning', 'changes'] -%}
+    {%- for kind in (['returning'] if dbt_cdc._remembered('dbt_cdc_returning') is not none else []) + ['changes'] -%}
         {%- set kept = dbt_cdc._staging_relation(this, kind) -%}
         {%- do run_query('uncache table if exists ' ~ kept) -%}
         {%- do run_query('drop view if exists ' ~ kept) -%}

@@ -8,14 +8,12 @@
     {%- if changes.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
     {%- set columns, names = dbt_cdc._snapshot_columns(), dbt_cdc._operational_columns() -%}
     {%- set options = dbt_cdc._snapshot_settings() -%}
-    {%- set strategy = strategy_dispatch(config.get('strategy'))(
-        model, 'snapshotted_data', 'source_data', model['config'], true) -%}
-    {%- set shape = dbt_cdc._staging_shape(dbt_cdc._staging_relation(target), strategy, target) -%}
+    {%- set shape = model['_dbt_cdc_shape'] -%}
     {%- set values = dbt_cdc._insert_values(shape) -%}
     {%- set scd_id = dbt_cdc._quote(columns.dbt_scd_id) -%}
     merge into {{ target }} as DBT_INTERNAL_DEST
     {{ dbt_cdc._for_format('snapshot_match', dbt_cdc._format_of(target))(
-        dbt_cdc._merge_source(shape, values), dbt_cdc._keys(strategy), scd_id,
+        dbt_cdc._merge_source(shape, values), dbt_cdc._keys(shape.strategy), scd_id,
         'dbt_cdc_column_' ~ ((values.keys() | list).index(columns.dbt_scd_id) + 1)) }}
     when matched then update set
         {{ dbt_cdc._quote(columns.dbt_valid_to) }} = if(dbt_cdc_closes and {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }},

@@ -15,7 +15,10 @@
     {%- set properties = dbt_cdc._for_format('snapshot_properties', config.get('file_format'))() -%}
     {%- if format.column_names -%}
         {%- set columns = dbt_cdc._columns_of_source(model.compiled_code) -%}
-        {%- set names = (dbt_cdc._operational_columns().values() | list) + (columns | map(attribute='name') | list) -%}
+        {%- set names = columns | map(attribute='name') | list -%}
+        {%- if dbt_cdc._snapshot_settings().operational_metadata -%}
+            {%- do names.extend(dbt_cdc._operational_columns().values()) -%}
+        {%- endif -%}
         {%- do properties.update(dbt_cdc._properties_of_names(names, config.get('file_format'), columns | map(attribute='dtype'))) -%}
     {%- endif -%}
     {%- do return(properties) -%}

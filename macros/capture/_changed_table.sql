@@ -39,8 +39,12 @@
 
 
 {%- macro _without_own_catalog(place) -%}
-    {%- set catalog = run_query('select current_catalog()').rows[0][0] ~ '.' if '.' in place else '' -%}
-    {%- do return(place[catalog | length:] if place.startswith(catalog) else place) -%}
+    {%- if '.' not in place -%}{%- do return(place) -%}{%- endif -%}
+    {#- it is the same for all nodes of a run -#}
+    {%- if 'dbt_cdc_catalog' not in graph -%}
+        {%- do graph.update({'dbt_cdc_catalog': run_query('select current_catalog()').rows[0][0] ~ '.'}) -%}
+    {%- endif -%}
+    {%- do return(place[graph['dbt_cdc_catalog'] | length:] if place.startswith(graph['dbt_cdc_catalog']) else place) -%}
 {%- endmacro -%}
 
 

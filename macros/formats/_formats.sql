@@ -76,9 +76,14 @@
 {%- endmacro -%}
 
 
+{%- macro _file_format() -%}
+    {#- Of the tables that this hash_diff or apply_changes model makes. -#}
+    {%- do return(config.get('file_format') or 'delta') -%}
+{%- endmacro -%}
+
+
 {%- macro _format_faults() -%}
-    {%- set formats = dbt_cdc._formats_with('capture') -%}
-    {%- do return(dbt_cdc._value_faults('file_format', {'values': formats}, config.get('file_format', 'delta'))) -%}
+    {%- do return(dbt_cdc._value_faults('file_format', {'values': dbt_cdc._formats_with('capture')}, dbt_cdc._file_format())) -%}
 {%- endmacro -%}
 
 

@@ -35,7 +35,9 @@
     {%- set commits, state = table.timeline.commits, namespace(types=none) -%}
     {#- of a version that can't be read any more, Delta itself has to say so -#}
     {%- set oldest = [begin + 1, table.timeline.images_from + 1] | max -%}
-    {%- for place in range(oldest, commits | length) if commits[place].retypes or (table.timeline.widens and place == oldest) -%}
+    {#- altering a column writes no rows, and of several such commits in a row the first one's types differ if any's do -#}
+    {%- for place in range(oldest, commits | length) if (commits[place].retypes or (table.timeline.widens and place == oldest))
+        and not (place > oldest and commits[place].quiet and commits[place - 1].quiet and commits[place - 1].retypes) -%}
         {%- set state.types = state.types or dbt_cdc._types_of(table.relation) -%}
         {%- set older = dbt_cdc.delta__types_at(table.relation, commits[place - 1].version) -%}
         {%- set is_made_anew = commits[place].retypes and 'CHANGE COLUMN' not in commits[place].operation -%}

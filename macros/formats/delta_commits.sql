@@ -5,13 +5,13 @@
         retypes: columns may be others after it}. -#}
     {%- set rows, commits = run_query('describe history ' ~ relation).rows | list, [] -%}
     {%- do rows.reverse() -%}
-    {%- set micros = dbt_cdc._epoch_micros(rows | map(attribute='timestamp') | list) -%}
+    {%- set micros = dbt_cdc._delta_commit_times(relation, rows) -%}
     {%- for row in rows -%}
         {%- set operation, parameters = row['operation'], dbt_cdc._delta_parameters(row['operationParameters'] or '{}') -%}
         {%- set is_metadata = operation in dbt_cdc._delta_metadata_operations() -%}
         {%- do commits.append({
             'version': row['version'] | int | string,
-            'micros': micros[loop.index0],
+            'micros': micros[row['version'] | int],
             'operation': operation,
             'parameters': parameters,
             'quiet': is_metadata or operation in ['OPTIMIZE', 'REORG'],
@@ -21,6 +21,37 @@
         }) -%}
     {%- endfor -%}
     {%- do return(commits) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_commit_times(relation, rows) -%}
+    {#- Microseconds since 1970 UTC by version. dbt-spark's session method gives Python's local time, which knows which of two
+        equal hours it is in; a server gives the time of the Spark session's zone, and when clocks go back an hour comes twice:
+        then the history is asked for once more, in UTC. -#}
+    {%- set micros, of_session = {}, adapter.config.credentials.method | string == 'session' -%}
+    {%- for row in rows if of_session -%}
+        {%- do micros.update({row['version'] | int: (row['timestamp'].timestamp() * 1000000) | round | int}) -%}
+    {%- endfor -%}
+    {%- if of_session or not rows -%}{%- do return(micros) -%}{%- endif -%}
+    {%- set texts = 'split(' ~ dbt_cdc._literal(rows | map(attribute='timestamp') | join(',')) ~ ", ',')" -%}
+    {%- set told = run_query('with given as (select transform(' ~ texts ~ ', text -> cast(text as timestamp_ltz)) as moments) '
+        ~ 'select to_json(transform(moments, moment -> unix_micros(moment))), '
+        ~ "exists(moments, moment -> cast(moment + interval '1' hour as string) = cast(moment as string)) from given")[0] -%}
+    {%- if told[1] -%}{%- do return(dbt_cdc._delta_commit_times_in_utc(relation)) -%}{%- endif -%}
+    {%- for moment in fromjson(told[0]) -%}{%- do micros.update({rows[loop.index0]['version'] | int: moment | int}) -%}{%- endfor -%}
+    {%- do return(micros) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_commit_times_in_utc(relation) -%}
+    {%- set micros, zone = {}, dbt_cdc._session_setting('spark.sql.session.timeZone') -%}
+    {%- do run_query("set time zone 'UTC'") -%}
+    {%- for row in run_query('describe history ' ~ relation).rows -%}
+        {%- set seconds = modules.pytz.utc.localize(row['timestamp']).timestamp() -%}
+        {%- do micros.update({row['version'] | int: (seconds * 1000000) | round | int}) -%}
+    {%- endfor -%}
+    {%- do run_query('set time zone ' ~ dbt_cdc._literal(zone)) -%}
+    {%- do return(micros) -%}
 {%- endmacro -%}
 
 

@@ -26,28 +26,11 @@
     {%- for _ in snapshots if walk.at in snapshots -%}
         {%- set row = snapshots[walk.at] -%}
         {%- do commits.append({'version': walk.at, 'micros': row['micros'] | int, 'operation': row['operation'],
-                               'delete_files': row['delete_files']}) -%}
+                               'delete_files': row['delete_files'], 'quiet': row['operation'] == 'replace'}) -%}
         {%- set walk.at, walk.parent = row['parent'], row['parent'] -%}
     {%- endfor -%}
     {%- do commits.reverse() -%}
     {%- set whole = walk.parent is none -%}
     {%- set follows = walk.parent if commits and commits[0].operation == 'replace' else none -%}
     {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole, 'follows': follows}) -%}
-{%- endmacro -%}
-
-
-{%- macro _epoch_micros(moments) -%}
-    {#- Microseconds since 1970 UTC of timestamps as a query gave them: Python's local time from dbt-spark's session
-        method, the Spark session's time zone from a server: a query tells. -#}
-    {%- if not moments -%}{%- do return([]) -%}{%- endif -%}
-    {%- set local, micros = [], [] -%}
-    {%- for moment in moments -%}{%- do local.append((moment.timestamp() * 1000000) | round | int) -%}{%- endfor -%}
-    {%- set texts = 'split(' ~ dbt_cdc._literal(moments | join(',')) ~ ", ',')" -%}
-    {%- set query = 'select to_json(transform(' ~ texts ~ ', text -> unix_micros(cast(text as timestamp_ltz))))' -%}
-    {%- for value in fromjson(run_query(query)[0][0]) -%}{%- do micros.append(value | int) -%}{%- endfor -%}
-    {#- the two zones may differ in summer only -#}
-    {%- for place in range(moments | length) if micros[place] != local[place] -%}
-        {%- do return(local if run_query('select timestamp_micros(' ~ local[place] ~ ')')[0][0] == moments[place] else micros) -%}
-    {%- endfor -%}
-    {%- do return(micros) -%}
 {%- endmacro -%}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -345,3 +346,43 @@ def test_a_feed_that_was_switched_on_late_is_told_over_thrift(
     message = told["dbt"][1][1]["too_early"]
     assert "(0, latest] begins before the change feed, expected one that begins at or after version 1 (" in message
     assert told["rows"] == [[["d", "a", "None"], ["i", "None", "b"], ["u", "b", "c"]]]
+
+
+NIGHT = {
+    "macros/write_night.sql": """
+        {% macro write_night() %}
+            {% for statement in [
+                "create schema if not exists of_night",
+                "create table of_night.orders (id int) using delta tblproperties (delta.enableChangeDataFeed = true,"
+                ~ " delta.deletedFileRetentionDuration = 'interval 9999 days', delta.logRetentionDuration = 'interval 9999 days')",
+                "insert into of_night.orders values (1)",
+                "insert into of_night.orders values (2)",
+            ] %}{% do run_query(statement) %}{% endfor %}
+        {% endmacro %}
+    """,
+    "models/since.sql": """
+        {% do run_query("set time zone 'Europe/Berlin'") %}
+        select after.id, unix_seconds(ts) as seconds from {{ dbt_cdc.table_changes('of_night.orders', '2025-10-26 00:30:00Z', unique_key='id') }}
+        union all
+        select max(after.id), count(*) from {{ dbt_cdc.table_changes('of_night.orders', end='2025-10-26 00:30:00Z', unique_key='id') }}
+    """,
+}
+
+
+@pytest.mark.one_format("delta")
+def test_a_commit_in_the_second_of_two_equal_hours_is_told_over_thrift(
+    tmp_path: Path, table_format: str, server: Server
+) -> None:
+    """Two o'clock comes twice in that night in Berlin, first in summer time."""
+    output = {**thrift(server.thrift_port), "schema": "of_night"}
+    project = make_project(tmp_path, output, table_format, NIGHT, **{"+materialized": "table"})
+    made = run(
+        project, [["run-operation", "write_night"]], ["describe detail of_night.orders"], remote=server.connect_url
+    )
+    (location,) = [value for value in made["rows"][0][0] if value.startswith("file:")]
+    summer, winter = 1761437400, 1761441000  # 02:10 and, an hour later, 02:10
+    for version, seconds in enumerate([summer - 3600, summer, winter]):
+        os.utime(Path(location.removeprefix("file:")) / f"_delta_log/{version:020}.json", (seconds, seconds))
+    told = run(project, [["run"]], ["select * from of_night.since order by id, seconds"], remote=server.connect_url)
+    assert told["dbt"][0][0], told["dbt"]
+    assert told["rows"] == [[["1", "1"], ["2", str(winter)]]]

@@ -28,7 +28,8 @@
     {%- for name, type in plan.casts.items() if '<' not in type and name not in plan.nulls -%}{%- do casts.update({name: type}) -%}{%- endfor -%}
     {%- for name, type in casts.items() -%}
         {%- set column = dbt_cdc._quote(name) -%}
-        {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ type ~ ') as ' ~ plan.types[name] ~ ') <=> ' ~ column ~ ')' -%}
+        {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ dbt_cdc._type_text(type) ~ ') as ' ~ dbt_cdc._type_text(plan.types[name])
+                      ~ ') <=> ' ~ column ~ ')' -%}
         {%- if plan.types[name] == 'string' and dbt_cdc._is_exact(type) -%}
             {#- such values have several spellings -#}
             {%- set lost = column ~ ' is not null and ' ~ dbt_cdc._read_as(column, type) ~ ' is null' -%}

@@ -17,7 +17,8 @@
     {%- if plan.rows and named -%}
         {%- set other = run_query('select count(*) from ' ~ plan.stage ~ ' where not (' ~ plan.moments.sequence.sql ~ ' <=> ' ~ named ~ ')')[0][0] -%}
         {%- if other -%}
-            {%- do plan.faults.append(other ~ " row(s) have another version than snapshot_version " ~ version) -%}
+            {%- do plan.faults.append(other ~ " row(s) have another version than snapshot_version " ~ version
+                                      ~ ": give that for an image without rows only") -%}
             {%- do return(none) -%}
         {%- endif -%}
     {%- endif -%}

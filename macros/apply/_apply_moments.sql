@@ -4,7 +4,7 @@
     {%- set wanted = options[option] or [] -%}
     {%- if wanted | length == 1 -%}
         {%- set column = dbt_cdc._apply_columns(wanted, option, names, faults if dbt_cdc._is_plain_name(wanted[0]) else []) -%}
-        {%- do return({'sql': dbt_cdc._quote(column[0]) if column else '(' ~ wanted[0] ~ ')', 'parts': [], 'option': option}) -%}
+        {%- do return({'sql': dbt_cdc._quote(column[0]) if column else '(' ~ wanted[0] ~ '\n)', 'parts': [], 'option': option}) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._apply_columns(wanted, option, names, faults) -%}
     {%- set fields = [] -%}

@@ -31,12 +31,12 @@
     {%- set names = batch | map(attribute='name') | list -%}
     {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, batch) -%}
     {%- set plan = dict(
-        relations, options=options, scd=options.stored_as_scd_type, conflict=options.on_conflict, format=config.get('file_format'),
+        relations, options=options, scd=options.stored_as_scd_type, conflict=options.on_conflict, format=dbt_cdc._file_format(),
         batch=state.batch, known=state.kept is not none, replace=state.replace,
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
         faults=faults,
-        checks=dbt_cdc._for_format('checks', config.get('file_format'))(state.properties if not state.rebuild else none),
+        checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
         begun='0', truncated=false, purge_due=false, given=none, versions=none, collected=none, written=false,
     ) -%}
     {%- if options.columns_to_update -%}

@@ -31,7 +31,7 @@
                                       ~ " under that name: give the model, or that " ~ (ledger.type or 'table') ~ ", another name"]) -%}
     {%- endif -%}
     {%- if replace -%}{%- do return(state) -%}{%- endif -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(ledger, config.get('file_format'))) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(ledger, dbt_cdc._file_format())) -%}
     {%- if target is not none and ledger is none -%}
         {%- do dbt_cdc._raise_faults([target ~ " exists but " ~ relations.ledger ~ ", where apply_changes keeps the events that made it,"
                                       ~ " does not: run with --full-refresh to build both anew, or give the model another name"]) -%}

@@ -78,7 +78,7 @@
 
 {%- macro _apply_create(plan, relation, query, temporary=false, properties={}) -%}
     {#- A table of ours: `or replace` so that a reader never misses it. Column mapping where a name asks for it. -#}
-    {%- set format = config.get('file_format') -%}
+    {%- set format = dbt_cdc._file_format() -%}
     {%- set all_properties, given = {}, config.get('tblproperties') or {} -%}
     {%- if not temporary -%}{%- do all_properties.update(dbt_cdc._apply_properties_of_names(plan)) -%}{%- endif -%}
     {%- if relation == plan.target and dbt_cdc._meta().get('change_log') -%}
@@ -96,7 +96,10 @@ using {{ dbt_cdc._for_format('temporary_format', format)() if temporary else for
 tblproperties ({{ dbt_cdc._property_list(all_properties) }})
     {%- endif %}
     {%- if relation == plan.target %}
-{{ partition_cols(label='partitioned by') }} {{ clustered_cols(label='clustered by') }} {{ location_clause() }} {{ comment_clause() }}
+{{ partition_cols(label='partitioned by') }} {{ clustered_cols(label='clustered by') }} {{ location_clause() }}
+        {%- if config.persist_relation_docs() and model.description %}
+comment {{ dbt_cdc._literal(model.description) }}
+        {%- endif %}
     {%- elif relation == plan.ledger %}
 partitioned by (_dbt_cdc_kind)
     {%- endif %}

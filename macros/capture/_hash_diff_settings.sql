@@ -29,7 +29,7 @@
             ~ "Give the model another name, or replace it with --full-refresh") -%}
     {%- endif -%}
     {%- set options = dbt_cdc._check_options(dbt_cdc._hash_diff_options(), faults) -%}
-    {%- set format = config.get('file_format', 'delta') -%}
+    {%- set format = dbt_cdc._file_format() -%}
     {%- set properties = dict(dbt_cdc._for_format('hash_diff_properties', format)(), **(config.get('tblproperties') or {})) -%}
     {%- do return({
         'node': model.unique_id,

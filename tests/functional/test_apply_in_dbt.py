@@ -33,7 +33,7 @@ COLUMNS = """
 SCHEMA = f"""
 models:
   - name: governed
-    description: Versions of things
+    description: 'Versions of "things" that aren''t C:\\'
     config:
       alias: things
       contract: {{enforced: true}}
@@ -108,7 +108,7 @@ def test_contract_grants_docs_hooks_and_alias(project: Project, grants: list[str
     described = {row[0]: (row[1], row[2]) for row in project.rows("describe table extended {schema}.things")}
     assert described["id"] == ("int", "the key, `id`")
     assert described["v"] == ("string", "it's a value")
-    assert described["Comment"][0] == "Versions of things"
+    assert described["Comment"][0] == 'Versions of "things" that aren\'t C:\\'
     table = f"`{project.schema}`.`things`"
     assert [sql.replace("`", "") for sql in grants if sql.startswith("grant")] == [
         f"grant select on {table.replace('`', '')} to analyst"

@@ -54,7 +54,7 @@ def test_every_type_of_sequence_orders_events(project: Project) -> None:
     both = {**SCD2, "sequence_by": ["day", "Nr"], "except_column_list": ["op", "day", "Nr"]}
     runs = [["(1, 'b', 'U', 1, 2)", "(1, '', 'D', 2, 1)"], ["(1, 'a', 'U', 1, 1)"]]
     project.write({"models/by_two.sql": model("id, v, op, day, Nr", runs, **both)})
-    expression = {**SCD2, "sequence_by": "cast(substr(seq, 2) as int)"}
+    expression = {**SCD2, "sequence_by": "cast(substr(seq, 2) as int) -- the number"}
     runs = [["(1, 'b', 'U', 'x9')", "(1, '', 'D', 'x11')"], ["(1, 'a', 'U', 'x2')"]]
     odd = {**SCD2, "sequence_by": "event time", "except_column_list": ["op", "event time"]}
     odd_runs = [["(1, 'b', 'U', 9)", "(1, '', 'D', 11)"], ["(1, 'a', 'U', 2)"]]

@@ -276,3 +276,20 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(
     for model, key in {"applied": "id", "hashed": "keyhash", "dated": "__START_AT"}.items():
         alive = f"select key.{key} from {{schema}}.{model}__changes group by 1 having max_by(op, ts) != 'd'"
         assert sorted(project.rows(alive)) == sorted(project.rows(f"select {key} from {{schema}}.{model}")), model
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_sample_takes_of_a_log_what_was_committed_in_its_time(project: Project) -> None:
+    options = {"sequence_by": "seq", "except_column_list": ["at", "seq"], "change_log": "key_op"}
+    config = f"materialized='apply_changes', unique_key='id', event_time='at', meta={{'dbt_cdc': {options!r}}}"
+    project.write(
+        {
+            "models/applied.sql": f"{{{{ config({config}) }}}} select 1 as id, timestamp'2001-01-01' as at, 1 as seq",
+            "models/logged.sql": "{{ config(materialized='table') }}"
+            " select key.id, op from {{ dbt_cdc.companion(ref('applied'), 'changes') }}",
+        }
+    )
+    project.dbt("run")
+    for sample, rows in {"1 day": [(1, "i")], "{start: '2001-01-01', end: '2001-01-02'}": []}.items():
+        project.dbt("run", "--select", "logged", "--sample", sample)
+        assert project.rows("select * from {schema}.logged") == rows

@@ -335,6 +335,7 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
         {
             "models/python_wrong.py": body.format(upstream=upstream, call="'given', 'kept', unique_key='idd'"),
             "models/python_lost.py": body.format(upstream="", call="'given', 'kept'"),
+            "models/python_frame.py": body.format(upstream="", call=upstream),
             "models/s.yml": f"sources: [{{name: given, schema: {changes.project.schema}, tables: [{{name: kept}}]}}]",
         }
     )
@@ -358,6 +359,9 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     message = changes.project.error("run")
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in message
     assert "by table_changes, but dbt knows no such upstream" in message
+    assert (
+        "takes the names that dbt.ref or dbt.source takes, such as table_changes(dbt, spark, 'orders'), got" in message
+    )
     first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
     assert changes.answer("python_all", "kept") == [*first, ("u", (1, "a"), (1, "c"))]
     assert changes.answer("python_net", "kept") == [("i", None, (2, "b")), ("i", None, (1, "c"))]

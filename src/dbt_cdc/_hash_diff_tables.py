@@ -115,7 +115,19 @@ class Tables:
             "tblproperties": {**settings.table_properties, **_kept(properties)},
         }
         target = Target(table, table.strip("`").rpartition("`")[2], settings.description, config)
-        write(frame, target, replace=replace or settings.replace_conflicts)
+        write(self._commented(frame), target, replace=replace or settings.replace_conflicts)
+
+    def _commented(self, frame: Any) -> Any:
+        """The frame with the columns' comments, which come with the table then, each later one being a commit."""
+        from pyspark.sql.functions import col
+
+        comments = {name.lower(): text for name, text in self.settings.comments.items()}
+        metadata = {name: {"comment": comments[name.lower()]} for name in frame.columns if name.lower() in comments}
+        if not metadata:
+            return frame
+        return frame.select(
+            *[col(quote(n)).alias(n, metadata=metadata[n]) if n in metadata else col(quote(n)) for n in frame.columns]
+        )
 
     def holds_views(self) -> bool:
         """Whether the model is a view: it stays what it is, and a new one is a view where the catalog can hold it."""

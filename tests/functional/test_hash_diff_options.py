@@ -346,6 +346,7 @@ def model(dbt, spark):
 """
 FROM_CSV = 'spark.read.option("header", "true").csv("PATH")'
 MODELS = ("from_json", "from_parquet", "from_table")
+KINDS = ("base", "history")
 RECORD_GRANTS = """
 {% macro default__apply_grants(relation, grant_config, should_revoke=True) -%}
     {%- for privilege, who in (grant_config or {}).items() -%}
@@ -411,6 +412,9 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
 
     twice = "(1, 'FR', 1.5D), (2, 'DE', null), (2, 'DE', null)"
     assert supply("2020-01-01", twice) == {key: {"I": 2, "U": 0, "D": 0, "X": 0, "N": 0} for key in MODELS}
+    # the comments come with the tables; the base's other commit is that of its marker
+    commits = {kind: f"select count(*) from {{schema}}.from_json__{kind}.metadata_log_entries" for kind in KINDS}
+    assert {kind: project.rows(query)[0][0] for kind, query in commits.items()} == {"base": 2, "history": 1}
     later = supply("2020-01-02", "(1, 'FR', 1.50D), (3, 'DE', 3D), (3, 'DE', 3D)")
     # from_json has a key of its own, the country: its id of DE has changed
     own = {"from_json": {"I": 0, "U": 1, "D": 0, "X": 0, "N": 1}}
@@ -422,7 +426,7 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
 
     # what dbt has a key for reaches the tables
     assert sorted(path.name for path in elsewhere.iterdir()) == sorted(
-        ["from_json__sensitive_base", *(f"{n}__{k}" for n in MODELS for k in ("base", "history"))]
+        ["from_json__sensitive_base", *(f"{n}__{k}" for n in MODELS for k in KINDS)]
     )
     described = dict(row[:2] for row in project.rows("describe table extended {schema}.from_json__base"))
     assert described["Location"].removeprefix("file:").replace("//", "/") == str(elsewhere / "from_json__base")

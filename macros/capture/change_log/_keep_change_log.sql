@@ -76,7 +76,7 @@
 
 {%- macro _start_change_log(relation, table, mode) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('feed_faults', table.format)(table.columns), wrote='its change log was not begun') -%}
-    {%- if dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
+    {%- if table.timeline.feed_from is none and dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
         {%- do table.update(timeline=dbt_cdc._for_format('timeline', table.format)(table.relation)) -%}
     {%- endif -%}
     {%- set log, commits = dbt_cdc._companion(relation, 'changes'), table.timeline.commits -%}
@@ -117,7 +117,7 @@ as
     {%- if begin < end -%}{%- do dbt_cdc._append_to_change_log(table, log, begin, end) -%}{%- endif -%}
     {%- do dbt_cdc._note_end(log, commits[end]) -%}
     {#- a run that built the table anew and was killed then has left the table without its feed -#}
-    {%- do dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
+    {%- if table.timeline.feed_from is none -%}{%- do dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}{%- endif -%}
 {%- endmacro -%}
 
 

@@ -48,10 +48,10 @@ from versions
 {%- macro _apply_finish_build(plan, batches, generation) -%}
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
         A ledger that is another run's by now will have {{ this }} built anew by the next run. -#}
+    {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch) -%}
     {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != generation -%}
         {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()]) -%}
     {%- endif -%}
-    {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch) -%}
     {%- if after.begun == plan.begun -%}
         {%- do dbt_cdc._apply_mark(plan, 'applied', batches) -%}
     {%- else -%}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from dbt.adapters.spark import session
 
-from tests.support.project import Project
+from tests.support.project import Project, words_of
 
 pytestmark = pytest.mark.one_format("iceberg")
 
@@ -59,8 +59,8 @@ def grants(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     stock = session.Cursor.execute
 
     def execute(self: Any, sql: str, *parameters: Any) -> None:
-        if re.search(r"^\s*(show\s+grant|grant|revoke)", sql.split("*/")[-1], re.I):
-            sent.append(" ".join(sql.split("*/")[-1].split()))
+        if re.match("show grant|grant|revoke", words_of(sql), re.I):
+            sent.append(words_of(sql))
             sql = "select '' as principal, '' as action_type, '' as object_type limit 0"
         stock(self, sql, *parameters)
 

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.changes import Changes
-from tests.support.project import Project
+from tests.support.project import Project, words_of
 
 APPLIED = """
     {{ config(materialized='apply_changes', unique_key='id',
@@ -81,10 +81,10 @@ class LogWrites:
 
     def grant(self, statement: str) -> bool:
         """Keep a statement about grants, which Spark without an authorizer does not know."""
-        words = statement.split("*/")[-1].split()
-        if words[0].lower() == "grant":
-            self.grants.append(" ".join(words).replace("`", ""))
-        return re.match("grant|show grant", " ".join(words[:2]).lower()) is not None
+        words = words_of(statement)
+        if words.lower().startswith("grant"):
+            self.grants.append(words.replace("`", ""))
+        return re.match("grant|show grant", words.lower()) is not None
 
     def look(self, statement: str) -> None:
         log = re.search(r"(merge into|create table|drop table if exists) \w+\.(\w+__changes)\b", statement)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import textwrap
 from collections.abc import Mapping
@@ -23,6 +24,11 @@ DISPATCH = [{"macro_namespace": "dbt", "search_order": ["consumer", "dbt_cdc", "
 
 class DbtFailed(AssertionError):
     """A dbt command that was expected to succeed did not."""
+
+
+def words_of(statement: str) -> str:
+    """The words of a statement that dbt sends, without its comment."""
+    return " ".join(re.sub(r"/\*.*?\*/", "", statement, flags=re.S).split())
 
 
 class Project:

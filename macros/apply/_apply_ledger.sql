@@ -5,7 +5,8 @@
                           signature that their run had seen). A batch called so by _apply_of_all_keys has none of its own
       applied             {{ this }} shows the batch; one that is begun and not applied is that of a killed run, or of one at work.
                           A purge forgets both after a day
-      purged              when old tombstones were last removed
+      purged              old tombstones were removed, by the run of this batch or by an operation (of images: by nobody, as none that is
+                          forgotten can matter to them)
     {{ this }} is a function of it. Columns: the key, the bookkeeping, then the payload. -#}
 {%- macro _apply_ledger_columns(plan) -%}
     {%- do return(dbt_cdc._apply_event_identity(plan) + ['_dbt_cdc_columns', '_dbt_cdc_batch', '_dbt_cdc_processed_at']
@@ -58,7 +59,8 @@ from ({{ plan.versions }}) as versions
           purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter -#}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
-    {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged', _dbt_cdc_processed_at, null))" -%}
+    {#- by a run itself: the operation may have had a longer retention -#}
+    {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged' and not coalesce(startswith(_dbt_cdc_batch, 'purge-'), false), _dbt_cdc_processed_at, null))" -%}
     {%- set query -%}
 select
     {{ dbt_cdc._apply_signature(batch) }} as begun,
@@ -78,9 +80,10 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
 
 
 {%- macro _apply_signature(batch) -%}
-    {#- Of what other runs than `batch` recorded and purged, from the markers. -#}
-    {%- set begun = "collect_set(if(_dbt_cdc_kind in ('begun', 'purged') and _dbt_cdc_batch <> " ~ dbt_cdc._literal(batch) ~ ', _dbt_cdc_batch, null))' -%}
-    {%- do return('cast(aggregate(' ~ begun ~ ', 0L, (signature, batch) -> signature ^ xxhash64(batch)) as string)') -%}
+    {#- Of what other runs than `batch` recorded and purged, from the markers: a run that does both does so at different times. -#}
+    {%- set others = "collect_set(if(_dbt_cdc_kind in ('begun', 'purged') and _dbt_cdc_batch <> " ~ dbt_cdc._literal(batch)
+                     ~ ", _dbt_cdc_kind || ' ' || _dbt_cdc_batch, null))" -%}
+    {%- do return('cast(aggregate(' ~ others ~ ', 0L, (signature, marker) -> signature ^ xxhash64(marker)) as string)') -%}
 {%- endmacro -%}
 
 

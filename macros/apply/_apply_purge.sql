@@ -28,7 +28,7 @@ on recorded._dbt_cdc_kind in ('upsert', 'delete')
     and {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
 when matched then delete
 when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)
-    values ('purged', {{ dbt_cdc._literal(batch) }}, current_timestamp())
+    values ('purged', {{ dbt_cdc._literal(batch) if kept['dbt_cdc.source_kind'] == 'feed' else 'null' }}, current_timestamp())
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(query) -%}
     {%- if dbt_cdc._apply_batches(ledger, format, batch).begun != before.begun -%}

@@ -9,7 +9,7 @@
     {%- set withdrawn = dbt_cdc._apply_withdraw(plan, plan.batch) -%}
     {%- do dbt_cdc._apply_look_anew(plan) -%}
     {%- do dbt_cdc._apply_show(plan, [withdrawn]) -%}
-    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image, or purged its tombstones, at the same time: run it again"],
+    {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
                                wrote='its image was taken back') -%}
 {%- endmacro -%}
 

@@ -65,49 +65,6 @@
 {%- endmacro -%}
 
 
-{%- macro _debezium_sides(feed) -%}
-    {#- The fields of before and after, types by name; none of one that is no struct: JSON files of inserts alone, read as
-        Spark infers them, have a before of type string. -#}
-    {%- set prefix, sides = dbt_cdc._debezium_prefix(feed), {'before': {}, 'after': {}} -%}
-    {%- for side in run_query('describe query select ' ~ prefix ~ 'before, ' ~ prefix ~ 'after from ' ~ feed.relation) -%}
-        {%- if side[1].startswith('struct') -%}
-            {%- for field in run_query('describe query select ' ~ prefix ~ side[0] ~ '.* from ' ~ feed.relation) -%}
-                {%- do sides[side[0] | lower].update({field[0]: field[1]}) -%}
-            {%- endfor -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(sides) -%}
-{%- endmacro -%}
-
-
-{%- macro _debezium_fields(feed) -%}
-    {#- What an image has: types by name. Of JSON what is asked for, as text. -#}
-    {%- set fields = {} -%}
-    {%- if feed.form == 'json' -%}
-        {%- for name in feed.columns -%}{%- do fields.update({name: 'string'}) -%}{%- endfor -%}
-    {%- endif -%}
-    {%- for side in ['after', 'before'] -%}
-        {%- for name, type in feed.sides.get(side, {}).items() if dbt_cdc._spelled(name, fields) not in fields -%}
-            {%- do fields.update({name: type}) -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {%- do return(fields) -%}
-{%- endmacro -%}
-
-
-{%- macro _debezium_image(feed, side) -%}
-    {#- One side of an envelope of structs, with the fields of both. -#}
-    {%- set image, own = dbt_cdc._debezium_prefix(feed) ~ side, feed.sides[side] -%}
-    {%- if own.items() | list == feed.fields.items() | list -%}{%- do return(image) -%}{%- endif -%}
-    {%- set fields = [] -%}
-    {%- for name in feed.fields -%}
-        {%- set value = image ~ '.' ~ dbt_cdc._quote(name) if dbt_cdc._spelled(name, own) in own else 'null' -%}
-        {%- do fields.append(dbt_cdc._literal(name) ~ ', ' ~ value) -%}
-    {%- endfor -%}
-    {%- do return('if(' ~ image ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') -%}
-{%- endmacro -%}
-
-
 {%- macro _debezium_raw(feed, name) -%}
     {#- A column as the envelope has it, but for the mark. -#}
     {%- set raw = 'image.' ~ dbt_cdc._quote(name) -%}

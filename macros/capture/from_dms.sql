@@ -6,11 +6,11 @@
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
     {%- set has = dbt_cdc._feed_columns_of(source_relation, (columns if columns is mapping else {}).keys() | list + [op, timestamp, sequence]) -%}
-    {%- set op = dbt_cdc._spelled(op, has) -%}
+    {%- set op = dbt_cdc._spelled(op, has) if op is not none else none -%}
     {%- set timestamp = dbt_cdc._spelled(timestamp, has) if timestamp is not none else none -%}
     {%- set sequence = dbt_cdc._spelled(sequence, has) if sequence is not none else none -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._dms_faults(source_relation, has, columns, op, timestamp, sequence)) -%}
-    {%- set apart = [op | lower, (timestamp or op) | lower, (sequence or op) | lower] -%}
+    {%- set apart = [op, timestamp, sequence] | select('string') | map('lower') | list -%}
     {%- set wanted = {} -%}
     {%- for name, type in (columns if columns is not none else has).items() if columns is not none or name | lower not in apart -%}
         {%- do wanted.update({name: type}) -%}
@@ -82,11 +82,11 @@
     {%- for name in (columns if columns is mapping else {}) if dbt_cdc._spelled(name, has) not in has -%}
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column', name, has.keys() | list)) -%}
     {%- endfor -%}
-    {%- if op not in has and op != 'Op' -%}
+    {%- if op not in has and op not in [none, 'Op'] -%}
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in op', op, has.keys() | list)) -%}
     {%- endif -%}
     {#- a full load is known by the lack of the usual column -#}
-    {%- for argument, name in {'timestamp': timestamp, 'sequence': sequence}.items() if name and name not in has and (op in has or op != 'Op') -%}
+    {%- for argument, name in {'timestamp': timestamp, 'sequence': sequence}.items() if name and name not in has and (op in has or op not in [none, 'Op']) -%}
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in ' ~ argument, name, has.keys() | list)) -%}
     {%- endfor -%}
     {%- if op in has -%}

@@ -77,7 +77,7 @@
 
 
 {%- macro _file_format() -%}
-    {#- Of the tables that this hash_diff or apply_changes model makes. -#}
+    {#- Of the tables that this node makes. -#}
     {%- do return(config.get('file_format') or 'delta') -%}
 {%- endmacro -%}
 

@@ -47,7 +47,7 @@
     {%- set micros, zone = {}, dbt_cdc._session_setting('spark.sql.session.timeZone') -%}
     {%- do run_query("set time zone 'UTC'") -%}
     {%- for row in run_query('describe history ' ~ relation).rows -%}
-        {%- set seconds = modules.pytz.utc.localize(row['timestamp']).timestamp() -%}
+        {%- set seconds = row['timestamp'].replace(tzinfo=modules.pytz.utc).timestamp() -%}
         {%- do micros.update({row['version'] | int: (seconds * 1000000) | round | int}) -%}
     {%- endfor -%}
     {%- do run_query('set time zone ' ~ dbt_cdc._literal(zone)) -%}

@@ -6,7 +6,7 @@
 
 {%- macro _is_given_by_test(relation) -%}
     {#- Whether a unit test gives the rows that the model asks for. -#}
-    {%- do return(execute and relation.is_cte and model.resource_type == 'unit_test') -%}
+    {%- do return(execute and relation.is_cte and (model | default({})).resource_type == 'unit_test') -%}
 {%- endmacro -%}
 
 

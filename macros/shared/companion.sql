@@ -16,10 +16,11 @@
     {%- if fault -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": " ~ fault) -%}
     {%- endif -%}
-    {#- `--sample` and microbatch models cut a model by its event_time, which these have no column of -#}
-    {%- set times = {'changes': 'ts', 'rejects': 'eff_start_date'} -%}
-    {%- if kind in times and relation.event_time_filter -%}
-        {%- set relation = relation.incorporate(event_time_filter={'field_name': times[kind]}) -%}
+    {#- `--sample` and microbatch models cut a model by its event_time, which these have no column of; sensitive values are
+        looked up by key, whenever they came -#}
+    {%- set times = {'changes': 'ts', 'rejects': 'cast(eff_start_date as timestamp)'} -%}
+    {%- if kind != 'history' and relation.event_time_filter -%}
+        {%- set relation = relation.incorporate(event_time_filter={'field_name': times[kind]} if kind in times else none) -%}
     {%- endif -%}
     {%- do return(dbt_cdc._companion(relation, kind)) -%}
 {%- endmacro -%}

@@ -4,11 +4,10 @@
     run did since the changes were worked out: a key must have exactly the open record that it had then, or the whole
     statement fails. Two runs at once can't leave two open records of a key. -#}
 {%- macro spark__snapshot_merge_sql(target, source, insert_cols) -%}
-    {%- set changes = dbt_cdc._remembered_changes() -%}
+    {%- set changes, shape = dbt_cdc._remembered_changes(), model.pop('_dbt_cdc_shape') -%}
     {%- if changes.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
     {%- set columns, names = dbt_cdc._snapshot_columns(), dbt_cdc._operational_columns() -%}
     {%- set options = dbt_cdc._snapshot_settings() -%}
-    {%- set shape = model['_dbt_cdc_shape'] -%}
     {%- set values = dbt_cdc._insert_values(shape) -%}
     {%- set scd_id = dbt_cdc._quote(columns.dbt_scd_id) -%}
     merge into {{ target }} as DBT_INTERNAL_DEST

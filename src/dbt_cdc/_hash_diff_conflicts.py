@@ -38,5 +38,5 @@ def raise_other_run(settings: Settings, problem: Exception | None = None) -> NoR
     )
     raise DbtRuntimeError(
         f"dbt_cdc: {settings.node}: another run of this model wrote at the same time and was first. "
-        f"None of this run's rows are in its tables; start it again{said}"
+        f"The load of this run was not kept; start it again{said}"
     ) from problem

@@ -309,7 +309,7 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
         (5, "o", 1, None),
     ]
     message = project.error("run", "--vars", "{run: 1}")
-    assert "another run of this model has recorded an image, or purged its tombstones, at the same time" in message
+    assert "another run of this model has recorded an image at the same time: run it again" in message
     results = project.run_results()
     assert {name: results[name]["status"] for name in (*names, "pictures", "halfway", "stale")} == {
         **dict.fromkeys(names, "success"),
@@ -386,6 +386,34 @@ def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
     assert project.rows("select * from {schema}.purged order by id") == [(1, "late"), (2, "b"), (3, "c")]
     marks = "select _dbt_cdc_kind, count(*) from {schema}.purged__events where _dbt_cdc_batch like '%-all-keys' group by all"
     assert sorted(project.rows(marks)) == [("applied", 1), ("begun", 1)]
+
+
+def test_a_run_sees_what_another_records_after_its_purge(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {**OPTIONS, "stored_as_scd_type": 1}
+    batches = ["values (1, 'a', 1)", "values (1, 'mine', 15)"]
+    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n" % options  # noqa: UP031
+    project.write({"models/hidden.sql": header + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
+    project.dbt("run", "--vars", "{run: 0}")
+    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+    insert = f"insert into {{schema}}.hidden__events ({columns}) values "
+    project.sql(insert + "(null, null, 'purged', null, 'other', null)")
+    stock, writes = session.Cursor.execute, []
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        if re.search(r"insert into \S+hidden__events`? \(", sql) and not writes:
+            # this run has read the events of its key without this one
+            markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
+            writes.append(insert + "(1, 20, 'upsert', 11L, 'other', 'newer'), " + markers)
+            writes.append("update {schema}.hidden set v = 'newer' where id = 1")
+            for statement in writes:
+                project.sql(statement)
+        stock(self, sql, *parameters)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Cursor, "execute", execute)
+        project.dbt("run", "--vars", "{run: 1}")
+    assert len(writes) == 2
+    assert project.rows("select id, v from {schema}.hidden") == [(1, "newer")]
 
 
 def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(

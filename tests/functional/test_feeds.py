@@ -294,8 +294,9 @@ def test_structs_of_before_and_after_need_not_be_alike(project: Project, tmp_pat
     first, second, none = tmp_path / "inserts", tmp_path / "changes", tmp_path / "truncates"
     given = {
         first: [payload("c", 1, after={"id": 1, "name": "a"}), payload("c", 2, after={"id": 2, "name": "b"})],
-        second: [payload("u", 3, before={"id": 1}, after={"name": "c", "id": 1, "size": 5_000_000_000}),
-                 payload("d", 4, before={"id": 2, "old": True, "size": 1.5})],
+        second: [payload("u", 3, before={"id": 1, "tags": None, "nr": "7"},
+                         after={"name": "c", "id": 1, "size": 5_000_000_000, "tags": ["x"], "nr": 7}),
+                 payload("d", 4, before={"id": 2, "old": True, "size": 1.5, "nr": "8"})],
         none: [payload("t", 5)],
     }  # fmt: skip
     for folder, bodies in given.items():
@@ -308,13 +309,14 @@ def test_structs_of_before_and_after_need_not_be_alike(project: Project, tmp_pat
     rows = "select id, name, {} _op from {{schema}}.{} order by id"
     assert project.columns("inserts")[:2] == [("id", "bigint"), ("name", "string")]
     assert project.rows(rows.format("", "inserts")) == [(1, "a", "i"), (2, "b", "i")]
-    assert project.columns("changes")[:4] == [
-        ("id", "bigint"),
-        ("name", "string"),
-        ("size", "double"),
+    assert project.columns("changes")[:6] == [
+        ("id", "bigint"), ("name", "string"), ("nr", "bigint"), ("size", "double"), ("tags", "array<string>"),
         ("old", "boolean"),
+    ]  # fmt: skip
+    assert project.rows(rows.format("nr, size, tags, old,", "changes")) == [
+        (1, "c", 7, 5e9, ["x"], None, "u"),
+        (2, None, 8, 1.5, None, True, "d"),
     ]
-    assert project.rows(rows.format("size, old,", "changes")) == [(1, "c", 5e9, None, "u"), (2, None, 1.5, True, "d")]
     assert "raw_truncates is a struct, expected at least one" in project.error("run", "--select", "truncates")
 
 

@@ -7,7 +7,7 @@
         the table. `restart`: the table will be built anew (full refresh). Does nothing for a node without `change_log`. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
-    {%- set faults, format = [], config.get('file_format', 'delta') -%}
+    {%- set faults, format = [], dbt_cdc._file_format() -%}
     {%- if not dbt_cdc._key_of_node(model) -%}{%- do faults.append("change_log needs the key, got no unique_key; give the model its `unique_key`") -%}{%- endif -%}
     {%- do dbt_cdc._for_format('change_log', format) -%}
     {%- do dbt_cdc._raise_faults(faults + dbt_cdc._for_format('feed_faults', format)([])) -%}

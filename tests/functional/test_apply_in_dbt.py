@@ -132,6 +132,20 @@ models:
 
 
 @pytest.mark.one_format("delta")
+def test_without_a_file_format_the_tables_are_deltas(project: Project) -> None:
+    project.configure(models={"+file_format": None})
+    options = {"sequence_by": "seq", "change_log": "key_op"}
+    config = f"materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {options!r}}}"
+    project.write({"models/t.sql": f"{{{{ config({config}) }}}} select 1 as id, {{{{ var('seq') }}}} as seq"})
+    for seq in (1, 2):
+        project.dbt("run", "--vars", f"{{seq: {seq}}}")
+    assert project.rows("select * from {schema}.t") == [(1, 2)]
+    assert project.rows("select op from {schema}.t__changes order by ts") == [("i",), ("u",)]
+    for table in ("t", "t__events", "t__changes"):
+        assert project.rows(f"describe detail {{schema}}.{table}")[0][0] == "delta"
+
+
+@pytest.mark.one_format("delta")
 def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

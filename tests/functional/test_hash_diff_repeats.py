@@ -218,7 +218,6 @@ def test_a_full_refresh_is_shown_by_one_commit_and_killed_then_made_good(
     loaded.check(Expected.of([whole, delta]))
 
 
-@pytest.mark.one_format("iceberg")
 def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,12 +230,17 @@ def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
         loaded.load(*whole, full_refresh=True)
     history = loaded.history()
     assert len(history) == 2
+    loaded.load(*whole, empty=True)
     with pytest.raises(DbtRuntimeError, match=r"that of a full refresh that did not end.* again with --full-refresh"):
         loaded.load(*delta)
     assert loaded.history() == history
     loaded.load(*whole, full_refresh=True)
     loaded.load(*delta)
     loaded.check(Expected.of([whole, delta]))
+    # tables that were emptied on purpose begin with it
+    loaded.load(*whole, full_refresh=True, empty=True)
+    loaded.load(*delta)
+    loaded.check(Expected.of([delta]))
 
 
 @pytest.mark.one_format("iceberg")

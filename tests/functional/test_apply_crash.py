@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -355,13 +357,33 @@ def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new
     ]
 
 
+@contextmanager
+def meanwhile(project: Project, table: str, *statements: str) -> Iterator[None]:
+    """Another run's statements, right before a run records its events, when it has read those of its keys."""
+    stock, left = session.Cursor.execute, [*statements]
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        while re.search(rf"insert into \S+{table}__events`? \(", sql) and left:
+            project.sql(left.pop(0))
+        stock(self, sql, *parameters)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(session.Cursor, "execute", execute)
+        yield
+    assert not left
+
+
+def of_batches(project: Project, name: str, *batches: str) -> None:
+    """An SCD 1 model that gives one of the batches in each run."""
+    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n"
+    text = header % {**OPTIONS, "stored_as_scd_type": 1}
+    project.write({f"models/{name}.sql": text + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
+
+
 def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    options = {**OPTIONS, "stored_as_scd_type": 1}
-    batches = ["values (1, null, 10), (2, 'b', 1)", "values (3, 'c', 1)"]
-    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n" % options  # noqa: UP031
-    project.write({"models/purged.sql": header + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
+    of_batches(project, "purged", "values (1, null, 10), (2, 'b', 1)", "values (3, 'c', 1)")
     project.dbt("run", "--vars", "{run: 0}")
     stock = session.Cursor.execute
 
@@ -388,58 +410,26 @@ def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
     assert sorted(project.rows(marks)) == [("applied", 1), ("begun", 1)]
 
 
-def test_a_run_sees_what_another_records_after_its_purge(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    options = {**OPTIONS, "stored_as_scd_type": 1}
-    batches = ["values (1, 'a', 1)", "values (1, 'mine', 15)"]
-    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n" % options  # noqa: UP031
-    project.write({"models/hidden.sql": header + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
+def test_a_run_sees_what_another_records_after_its_purge(project: Project) -> None:
+    of_batches(project, "hidden", "values (1, 'a', 1)", "values (1, 'mine', 15)")
     project.dbt("run", "--vars", "{run: 0}")
     columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
     insert = f"insert into {{schema}}.hidden__events ({columns}) values "
     project.sql(insert + "(null, null, 'purged', null, 'other', null)")
-    stock, writes = session.Cursor.execute, []
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        if re.search(r"insert into \S+hidden__events`? \(", sql) and not writes:
-            # this run has read the events of its key without this one
-            markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
-            writes.append(insert + "(1, 20, 'upsert', 11L, 'other', 'newer'), " + markers)
-            writes.append("update {schema}.hidden set v = 'newer' where id = 1")
-            for statement in writes:
-                project.sql(statement)
-        stock(self, sql, *parameters)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(session.Cursor, "execute", execute)
+    markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
+    recorded = insert + "(1, 20, 'upsert', 11L, 'other', 'newer'), " + markers
+    with meanwhile(project, "hidden", recorded, "update {schema}.hidden set v = 'newer' where id = 1"):
         project.dbt("run", "--vars", "{run: 1}")
-    assert len(writes) == 2
     assert project.rows("select id, v from {schema}.hidden") == [(1, "newer")]
 
 
-def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    options = {**OPTIONS, "stored_as_scd_type": 1}
-    batches = ["values (1, null, 10), (2, 'b', 1)", "values (1, 'late', 5)"]
-    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n" % options  # noqa: UP031
-    project.write({"models/taken.sql": header + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
+def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(project: Project) -> None:
+    of_batches(project, "taken", "values (1, null, 10), (2, 'b', 1)", "values (1, 'late', 5)")
     project.dbt("run", "--vars", "{run: 0}")
-    stock, purges = session.Cursor.execute, []
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        if re.search(r"insert into \S+taken__events`? \(", sql) and not purges:
-            # the run has read the delete of 10, under which its event shows nothing
-            purges.append("delete from {schema}.taken__events where _dbt_cdc_kind = 'delete'")
-            columns, marker = "_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at", "('purged', 'other', now())"
-            purges.append(f"insert into {{schema}}.taken__events ({columns}) values {marker}")
-            for statement in purges:
-                project.sql(statement)
-        stock(self, sql, *parameters)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(session.Cursor, "execute", execute)
+    columns, marker = "_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at", "('purged', 'other', now())"
+    purge = "delete from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
+    with meanwhile(project, "taken", purge, f"insert into {{schema}}.taken__events ({columns}) values {marker}"):
         project.dbt("run", "--vars", "{run: 1}")
-    assert len(purges) == 2
     assert project.rows("select * from {schema}.taken order by id") == [(1, "late"), (2, "b")]
     deletes = "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
     project.dbt(

@@ -87,6 +87,12 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
 {%- endmacro -%}
 
 
+{%- macro _apply_signature_in(ledger, batch) -%}
+    {#- The same as a subquery that reads no other markers. -#}
+    {%- do return('(select ' ~ dbt_cdc._apply_signature(batch) ~ ' from ' ~ ledger ~ " where _dbt_cdc_kind in ('begun', 'purged'))") -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_of_all_keys(batch) -%}
     {#- The name of a marker without events, which has the next run compare all keys. -#}
     {%- do return(batch ~ '-all-keys') -%}

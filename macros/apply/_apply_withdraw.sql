@@ -19,9 +19,8 @@
     {%- if plan.options.source_kind != 'snapshot' -%}{%- do return(pending) -%}{%- endif -%}
     {%- set left = [] -%}
     {%- for batch in pending -%}
-        {%- set seen = "max(if(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch = " ~ dbt_cdc._literal(batch) ~ ', _dbt_cdc_columns[0], null))' -%}
-        {%- set overtaken = run_query('select ' ~ seen ~ ' <> ' ~ dbt_cdc._apply_signature(batch) ~ ' from ' ~ plan.ledger
-                                      ~ " where _dbt_cdc_kind in ('begun', 'purged')")[0][0] -%}
+        {%- set overtaken = run_query('select max(_dbt_cdc_columns[0]) <> ' ~ dbt_cdc._apply_signature_in(plan.ledger, batch) ~ ' from '
+            ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun' and _dbt_cdc_batch = " ~ dbt_cdc._literal(batch))[0][0] -%}
         {%- if overtaken -%}
             {%- do log('dbt_cdc: an image that an interrupted run recorded beside that of another run is taken back', info=true) -%}
         {%- endif -%}

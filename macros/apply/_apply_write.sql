@@ -50,8 +50,7 @@
     {%- do dbt_cdc._look_again(plan.ledger, plan.format) -%}
     {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",
                         "count_if(_dbt_cdc_operation = 'delete')"] + dbt_cdc._apply_bound_measures(plan) -%}
-    {%- set now_begun = '(select ' ~ dbt_cdc._apply_signature(plan.batch) ~ ' from ' ~ plan.ledger ~ " where _dbt_cdc_kind in ('begun', 'purged'))" -%}
-    {%- set row = run_query('select ' ~ now_begun ~ ', ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
+    {%- set row = run_query('select ' ~ dbt_cdc._apply_signature_in(plan.ledger, plan.batch) ~ ', ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
     {%- set counts = {'inserted': row[1], 'updated': row[2], 'deleted': row[3]} if row[0] == begun else {} -%}
     {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row, 4)) -%}
     {%- if counts.values() | sum > 0 -%}
@@ -96,10 +95,7 @@ using {{ dbt_cdc._for_format('temporary_format', format)() if temporary else for
 tblproperties ({{ dbt_cdc._property_list(all_properties) }})
     {%- endif %}
     {%- if relation == plan.target %}
-{{ partition_cols(label='partitioned by') }} {{ clustered_cols(label='clustered by') }} {{ location_clause() }}
-        {%- if config.persist_relation_docs() and model.description %}
-comment {{ dbt_cdc._literal(model.description) }}
-        {%- endif %}
+{{ partition_cols(label='partitioned by') }} {{ clustered_cols(label='clustered by') }} {{ location_clause() }} {{ dbt_cdc._comment_clause() }}
     {%- elif relation == plan.ledger %}
 partitioned by (_dbt_cdc_kind)
     {%- endif %}

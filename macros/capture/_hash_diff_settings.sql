@@ -73,7 +73,7 @@
         {%- set added = column.name | lower in ['keyhash', 'nonkeyhash', 'operation', 'eff_start_date'] -%}
         {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
         {%- if config.persist_column_docs() and column.description -%}
-            {%- do found.comments.update({column.name: column.description}) -%}
+            {%- do found.comments.update({column.name | lower: column.description}) -%}
         {%- endif -%}
         {%- set given = (column.meta or {}).get('dbt_cdc') or {} -%}
         {%- if given is not mapping -%}

@@ -6,9 +6,7 @@
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
     {%- set has = dbt_cdc._feed_columns_of(source_relation, (columns if columns is mapping else {}).keys() | list + [op, timestamp, sequence]) -%}
-    {%- set op = dbt_cdc._spelled(op, has) if op is not none else none -%}
-    {%- set timestamp = dbt_cdc._spelled(timestamp, has) if timestamp is not none else none -%}
-    {%- set sequence = dbt_cdc._spelled(sequence, has) if sequence is not none else none -%}
+    {%- set op, timestamp, sequence = dbt_cdc._spelled(op, has), dbt_cdc._spelled(timestamp, has), dbt_cdc._spelled(sequence, has) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._dms_faults(source_relation, has, columns, op, timestamp, sequence)) -%}
     {%- set apart = [op, timestamp, sequence] | select('string') | map('lower') | list -%}
     {%- set wanted = {} -%}

@@ -1,13 +1,8 @@
-{#- Switches a table's own change feed on, where the format has a switch; true if it was off. -#}
+{#- Switches a table's own change feed on, in the format that has a switch, where its timeline says that there is none. -#}
 
 {%- macro delta__feed_on(relation) -%}
-    {%- if dbt_cdc._is_delta_feed_on(dbt_cdc._table_properties(relation)) -%}{%- do return(false) -%}{%- endif -%}
     {%- do run_query('alter table ' ~ relation ~ ' set tblproperties (delta.enableChangeDataFeed = true)') -%}
-    {%- do return(true) -%}
 {%- endmacro -%}
-
-
-{%- macro iceberg__feed_on(relation) -%}{%- do return(false) -%}{%- endmacro -%}
 
 
 {#- The same as properties of a new table of these columns, whose first commit is then in its feed. -#}

@@ -8,3 +8,9 @@
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
+
+
+{%- macro _comment_clause() -%}
+    {#- dbt-spark's own does not escape a backslash. -#}
+    {%- if config.persist_relation_docs() and model.description -%}comment {{ dbt_cdc._literal(model.description) }}{%- endif -%}
+{%- endmacro -%}

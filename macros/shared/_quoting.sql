@@ -44,7 +44,7 @@
 
 {%- macro _spelled(name, columns) -%}
     {#- As the table spells it: catalogs such as Hive's and Glue's keep lower-case names only. -#}
-    {%- for column in columns if column | lower == name | string | lower -%}{%- do return(column) -%}{%- endfor -%}
+    {%- for column in columns if name is not none and column | lower == name | string | lower -%}{%- do return(column) -%}{%- endfor -%}
     {%- do return(name) -%}
 {%- endmacro -%}
 

@@ -48,20 +48,20 @@ def _from_pandas(frame: Any, spark: Any) -> Any:
         ) from error
     table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     table = table.cast(pyarrow.schema([_as_spark_has_it(field, pyarrow) for field in table.schema]))
-    if spark.conf.get("spark.sql.timestampType") != "TIMESTAMP_NTZ":
+    ntz = spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
+    if not ntz:
         zone = spark.conf.get("spark.sql.session.timeZone")
         table = pyarrow.table([_in_zone(column, zone) for column in table.columns], names=table.column_names)
     # pyspark 3.5 takes no table; over Connect, an empty one needs its schema said
     takes_it = table.num_rows and not _is_pyspark_3()
-    return spark.createDataFrame(table) if takes_it else _by_rows(table, spark)
+    return spark.createDataFrame(table) if takes_it else _by_rows(table, spark, ntz)
 
 
-def _by_rows(table: Any, spark: Any) -> Any:
-    """An Arrow table as Python rows and a schema."""
+def _by_rows(table: Any, spark: Any, ntz: bool) -> Any:
+    """An Arrow table as Python rows and a schema; `ntz`: timestamps without a zone stay so."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     columns = [column.to_pylist() for column in table.columns]
-    ntz = spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
     return spark.createDataFrame(list(zip(*columns, strict=True)), from_arrow_schema(table.schema, ntz))
 
 

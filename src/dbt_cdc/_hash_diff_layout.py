@@ -53,7 +53,7 @@ class Settings:
     ignore_columns: list[str] = field(default_factory=list)
     sensitive_columns: list[str] = field(default_factory=list)
     types: dict[str, str] = field(default_factory=dict)
-    comments: dict[str, str] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)  # by lower-case name of a column
     deduplicate: bool = False
     allow_older_date: bool = False
     model_type: str | None = None  # view or table; None where there is none yet

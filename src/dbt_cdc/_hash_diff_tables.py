@@ -121,7 +121,7 @@ class Tables:
         """The frame with the columns' comments, which come with the table then, each later one being a commit."""
         from pyspark.sql.functions import col
 
-        comments = {name.lower(): text for name, text in self.settings.comments.items()}
+        comments = self.settings.comments
         metadata = {name: {"comment": comments[name.lower()]} for name in frame.columns if name.lower() in comments}
         if not metadata:
             return frame
@@ -378,7 +378,7 @@ where b.keyhash <> '' and b.operation <> 'D'
         if not as_view:
             self.create(name, self.spark.sql(query), {MODEL_OF: self.settings.base})
             return
-        comments = {column.lower(): text for column, text in self.settings.comments.items()}
+        comments = self.settings.comments
         listed = [
             quote(column) + (f" comment {literal(comments[column.lower()])}" if comments.get(column.lower()) else "")
             for column in columns

@@ -76,7 +76,8 @@
 
 {%- macro _start_change_log(relation, table, mode) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('feed_faults', table.format)(table.columns), wrote='its change log was not begun') -%}
-    {%- if table.timeline.feed_from is none and dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
+    {%- if table.timeline.feed_from is none -%}
+        {%- do dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
         {%- do table.update(timeline=dbt_cdc._for_format('timeline', table.format)(table.relation)) -%}
     {%- endif -%}
     {%- set log, commits = dbt_cdc._companion(relation, 'changes'), table.timeline.commits -%}
@@ -97,8 +98,7 @@
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}
     {%- call statement('change_log', auto_begin=false) -%}
 create {{ 'or replace ' if dbt_cdc._formats()[table.format].replace_conflicts }}table {{ log }}
-using {{ table.format }}
-{% if config.persist_relation_docs() and model.description %}comment {{ dbt_cdc._literal(model.description) }}{% endif %}
+using {{ table.format }} {{ dbt_cdc._comment_clause() }}
 tblproperties ({{ dbt_cdc._property_list(properties) }})
 as
 {{ dbt_cdc._change_log_rows(table, mode, images) }}

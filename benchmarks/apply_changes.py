@@ -33,7 +33,7 @@ from benchmarks.measure import cpu_seconds
 from dbt.adapters.spark import session
 from pyspark.sql import SparkSession
 
-from tests.support.project import Project
+from tests.support.project import Project, words_of
 from tests.support.spark import profile_target, start_session, target_settings
 
 OPTIONS = {
@@ -148,7 +148,7 @@ def print_statements() -> None:
         def call(self: Any, *arguments: Any) -> Any:
             wall, cpu = time.monotonic(), cpu_seconds()
             result = stock[step](self, *arguments)
-            said = " ".join(arguments[0].split("*/")[-1].split())[:110] if arguments else "fetch"
+            said = words_of(arguments[0])[:110] if arguments else "fetch"
             print(f"        {time.monotonic() - wall:6.2f} s wall {cpu_seconds() - cpu:6.2f} s CPU  {said}", flush=True)
             return result
 

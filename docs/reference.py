@@ -16,6 +16,8 @@ import dbt_cdc
 
 ROOT = Path(__file__).resolve().parents[1]
 TARGET = ROOT / "docs" / "reference.md"
+# what has a page of its own
+PAGES = re.compile("materialization_|default__|spark__")
 
 
 def macro_call(name: str) -> str:
@@ -54,7 +56,8 @@ def reference() -> str:
     lines = ["# Reference", "", "Made by `docs/reference.py`; do not edit.", "", "## Macros", ""]
     for file in sorted((ROOT / "macros").rglob("*.yml")):
         for macro in sorted(yaml.safe_load(file.read_text())["macros"], key=lambda m: str(m["name"])):
-            lines += macro_section(macro)
+            if not PAGES.match(macro["name"]):
+                lines += macro_section(macro)
     lines += ["## Python", ""]
     for name in sorted(dbt_cdc.__all__):
         if name != "__version__":

@@ -44,7 +44,7 @@
                                               + [none]) | first) -%}
     {%- endif -%}
     {%- do plan.update(key=[]) -%}
-    {%- for name in dbt_cdc._apply_columns(dbt_cdc._names_in(config.get('unique_key')), 'unique_key', names, faults) -%}
+    {%- for name in dbt_cdc._apply_columns(dbt_cdc._key_in(config), 'unique_key', names, faults) -%}
         {%- do plan.key.append(dbt_cdc._spelled(name, known | map(attribute='name'))) -%}
     {%- endfor -%}
     {%- do plan.update(moments={'sequence': dbt_cdc._apply_moment(options, 'sequence_by', names, faults)}) -%}

@@ -1,8 +1,8 @@
 {#- Numbers that Debezium writes as counts of a unit or as bytes. -#}
 
 {%- macro _whole_part(number, unit) -%}
-    {#- Rounded down also before 1970, where `div` rounds up. -#}
-    {%- do return('(' ~ number ~ ' - pmod(' ~ number ~ ', ' ~ unit ~ ')) div ' ~ unit) -%}
+    {#- Rounded down also before 1970, where `div` rounds up; NULL below what a bigint holds. -#}
+    {%- do return('try_subtract(' ~ number ~ ', pmod(' ~ number ~ ', ' ~ unit ~ ')) div ' ~ unit) -%}
 {%- endmacro -%}
 
 

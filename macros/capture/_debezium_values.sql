@@ -118,7 +118,7 @@
         {%- set day = {'millis': '86400000', 'micros': '86400000000', 'nanos': '86400000000000'}[encoding] -%}
         {%- do return('date_from_unix_date(try_cast(' ~ dbt_cdc._whole_part(number, day) ~ ' as int))') -%}
     {%- endif -%}
-    {%- set micros = {'millis': number ~ ' * 1000', 'micros': number, 'nanos': dbt_cdc._whole_part(number, '1000')}[encoding] -%}
+    {%- set micros = {'millis': 'try_multiply(' ~ number ~ ', 1000)', 'micros': number, 'nanos': dbt_cdc._whole_part(number, '1000')}[encoding] -%}
     {%- if type | lower | trim == 'timestamp_ntz' -%}
         {%- do return("timestamp_ntz'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, cast(" ~ micros
                       ~ ' as decimal(20, 0)) / 1000000)') -%}

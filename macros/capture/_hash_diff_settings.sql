@@ -21,7 +21,7 @@
     {%- set ignored = dbt_cdc._names_in(given.get('ignore_columns')) + columns.ignore -%}
     {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + columns.sensitive -%}
     {#- what the model says of its columns comes before what it may have from the project -#}
-    {%- set keys = (columns.key or dbt_cdc._names_in(config.get('unique_key'))
+    {%- set keys = (columns.key or dbt_cdc._key_in(config)
                     or dbt_cdc._names_in(given.get('unique_key'))) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored) -%}
     {%- if foreign and not should_full_refresh() -%}

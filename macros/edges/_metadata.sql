@@ -35,17 +35,20 @@
 
 
 {%- macro _formats_of_readers() -%}
-    {#- Formats of the selected models that read by ref_changes. SQL models carry the hook that it gave them when dbt
-        parsed them; Python models name the function. -#}
-    {%- set formats = [] -%}
+    {#- Formats of the selected models that read by ref_changes, those that are named first. SQL models carry the hook that it
+        gave them when dbt parsed them; Python models name the function. -#}
+    {%- set formats, by_default = [], [] -%}
     {%- for id in selected_resources if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}
         {%- set reads = dbt_cdc._has_watermark_hook(node)
                         or (node.get('language') == 'python' and 'ref_changes' in node.raw_code) -%}
         {%- set format = node.config.get('file_format') -%}
         {%- if reads and format in dbt_cdc._formats() -%}{%- do formats.append(format) -%}{%- endif -%}
+        {%- if reads and not format and node.config.get('materialized') == 'apply_changes' -%}
+            {%- do by_default.append(dbt_cdc._file_format(node.config)) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- do return(formats) -%}
+    {%- do return(formats + by_default) -%}
 {%- endmacro -%}
 
 
@@ -89,7 +92,7 @@ group by source, destination
     {%- if not edges -%}{%- do return(none) -%}{%- endif -%}
     {%- set relation = dbt_cdc._metadata_relation() -%}
     {%- set existing = dbt_cdc._load_relation(relation) -%}
-    {%- set format = dbt_cdc._format_of(existing) if existing else model.config.file_format -%}
+    {%- set format = dbt_cdc._format_of(existing) if existing else dbt_cdc._file_format(model.config) -%}
     {%- if existing is none -%}
         {#- on-run-start saw no reader in the code of a Python model that calls ref_changes by way of another module -#}
         {%- do dbt_cdc._create_metadata_beside_others(relation, format) -%}

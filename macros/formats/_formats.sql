@@ -76,9 +76,9 @@
 {%- endmacro -%}
 
 
-{%- macro _file_format() -%}
-    {#- Of the tables that this node makes. -#}
-    {%- do return(config.get('file_format') or 'delta') -%}
+{%- macro _file_format(settings=none) -%}
+    {#- Of the tables that this node makes, or a node with these settings. -#}
+    {%- do return((settings or config).get('file_format') or 'delta') -%}
 {%- endmacro -%}
 
 

@@ -330,6 +330,11 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "no_tombstone", [('{"payload": null, "id": 1}',)], "value string")
     unreadable: dict[str, Any] = {"id": "x1", "amount": "a", "day": "soon", "bytes": "é!"}
     unreadable |= {"noon": "12:00:00"}  # of which day?
+    unreadable |= {
+        "forever": 9223372036825200000,
+        "eternal": -9223372036832400000,
+    }  # PostgreSQL's infinity, in milliseconds
+    unreadable |= {"oldest": -9223372036854775808}
     unreadable |= {"sizes": [1, "x"], "more": {"k": 1, "l": "y"}, "pair": {"a": {"b": [1.5]}}}
     store(project, "unreadable", texts([payload("c", 1, after={n: v}) for n, v in unreadable.items()]), "value string")
     micro_time = with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})
@@ -343,8 +348,9 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "structs", [((1,), (2,), "u")], image)
     store(project, "opless", [(None, (1,), None)], image)
     types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary", "noon": "timestamp"}
+    types |= {"forever": "timestamp", "eternal": "timestamp_ntz", "oldest": "timestamp"}
     types |= {"sizes": "array<int>", "more": "map<string,int>", "pair": "struct<a: struct<b: array<int>>>"}
-    encodings = {"amount": "text", "bytes": "base64"}
+    encodings = {"amount": "text", "bytes": "base64", "forever": "millis", "eternal": "millis", "oldest": "nanos"}
     one_each = {
         f"models/unreadable_{name}.sql": model(
             f"from_debezium({table('unreadable')}, columns={{{name!r}: {type_!r}}},"

@@ -471,7 +471,7 @@ LISTS = """
 models:
   - name: listed
     config:
-      unique_key: id
+      unique_key: '`id`'
       on_schema_change: ignore
       meta: {dbt_cdc: {unique_key: [not, this, one], ignore_columns: [seen], sensitive_columns: [phone], hash_algorithm: sha2_256,
                        effective_date: "{{ var('day') }}", allow_older_effective_date: true}}

@@ -1,0 +1,44 @@
+"""What `dbt docs` shows of the package."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.project import Project
+
+OPTIONS = """
+    {% macro options() %}
+        {% do print(tojson({
+            'materialization_apply_changes_spark': dbt_cdc._apply_options() | list,
+            'materialization_hash_diff_spark': dbt_cdc._hash_diff_options() | list,
+            'default__build_snapshot_table': dbt_cdc._snapshot_options() | list,
+        })) %}
+    {% endmacro %}
+"""
+COLUMNS = {
+    "materialization_apply_changes_spark": "__START_AT __END_AT __SYSTEM_START_AT __SYSTEM_END_AT",
+    "materialization_hash_diff_spark": "keyhash nonkeyhash operation eff_start_date",
+    "default__build_snapshot_table": "insert_process_id update_process_id effective_start_timestamp"
+    " effective_end_timestamp insert_timestamp update_timestamp",
+    "default__apply_grants": "op ts version key before after",
+    "table_changes": "op ts version source before after",
+}
+
+
+@pytest.mark.one_format("delta")
+def test_dbt_docs_show_options_and_columns_where_they_belong(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.write({"macros/options.sql": OPTIONS})
+    project.dbt("run-operation", "options")
+    options = json.loads(next(line for line in capsys.readouterr().out.splitlines() if line.startswith("{")))
+    macros = project.dbt("parse").result.macros.values()  # type: ignore[union-attr]
+    said = {macro.name: macro.description for macro in macros if macro.package_name == "dbt_cdc"}
+    assert all("doc(" not in text for text in said.values())
+    assert len(options["materialization_apply_changes_spark"]) > 20
+    for macro, names in options.items():
+        assert [name for name in names if f"`{name}`" not in said[macro]] == []
+    for macro, columns in COLUMNS.items():
+        assert [name for name in columns.split() if name not in said[macro]] == []

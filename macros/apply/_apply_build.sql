@@ -27,15 +27,10 @@ select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ')
 from versions
     {%- endset -%}
     {%- do plan.update(replace=true) -%}
-    {#- a table without the constraints of its contract is not done: the next run would build it anew -#}
-    {%- set done, constrained = {'dbt_cdc.generation': generation}, config.get('contract').enforced -%}
-    {%- set sql = dbt_cdc._apply_create(plan, plan.target, query,
-                                        properties={'dbt_cdc.generation': 'without constraints'} if constrained else done) -%}
+    {%- set sql = dbt_cdc._apply_create(plan, plan.target, query, properties={'dbt_cdc.generation': generation}) -%}
     {%- do dbt_cdc._apply_execute(sql) -%}
-    {%- if constrained -%}
-        {%- do persist_constraints(plan.target, model) -%}
-        {%- do run_query('alter table ' ~ plan.target ~ ' set tblproperties (' ~ dbt_cdc._property_list(done) ~ ')') -%}
-    {%- endif -%}
+    {%- if config.get('contract').enforced -%}{%- do persist_constraints(plan.target, model) -%}{%- endif -%}
+    {%- if plan.later -%}{%- do dbt_cdc._set_properties(plan.target, plan.later) -%}{%- endif -%}
     {%- do return({'sql': sql, 'rows': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
 {%- endmacro -%}
 

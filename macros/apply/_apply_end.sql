@@ -7,7 +7,7 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_fail(plan, faults, wrote='nothing was written') -%}
+{%- macro _apply_fail(plan, faults, wrote=none) -%}
     {%- if faults -%}
         {%- do dbt_cdc._apply_drop(plan, []) -%}
         {%- do dbt_cdc._raise_faults(faults, wrote=wrote) -%}

@@ -24,7 +24,8 @@
       collected                           _apply_collect: `touched` holds what the ledger knows (true), or knew before another run
                                           (false); none: it was not made
       events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
-      written                             _apply_write: `changes` was made -#}
+      written                             _apply_write: `changes` was made
+      later                               _apply_create: properties that the new target gets once it is made -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set batch = dbt_cdc._columns_of(relations.stage) -%}
     {%- set known = dbt_cdc._apply_known(relations, state, options) -%}

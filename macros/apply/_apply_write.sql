@@ -88,6 +88,15 @@
     {%- endfor -%}
     {%- do all_properties.update(properties) -%}
     {%- set contract = relation == plan.target and config.get('contract').enforced -%}
+    {%- if relation == plan.target -%}
+        {%- set later = dbt_cdc._later_properties(all_properties, format) -%}
+        {#- a table without these, or the constraints of its contract, is not done: the next run would build it anew -#}
+        {%- if later or contract -%}
+            {%- do later.update({'dbt_cdc.generation': all_properties['dbt_cdc.generation']}) -%}
+            {%- do all_properties.update({'dbt_cdc.generation': 'not done'}) -%}
+        {%- endif -%}
+        {%- do plan.update(later=later) -%}
+    {%- endif -%}
     {%- set sql -%}
 create {{ 'or replace ' if not temporary and (plan.replace or dbt_cdc._formats()[format].replace_conflicts) }}table {{ relation }}
 using {{ dbt_cdc._for_format('temporary_format', format)() if temporary else format }}

@@ -35,8 +35,7 @@
 {%- macro _claim_new_rows() -%}
     {%- set read = dbt_cdc._read_edges() -%}
     {%- if model.config.materialized == 'incremental' and not dbt_cdc._reads_a_part() and not read.anew and 'others' not in read -%}
-        {%- do run_query('alter table ' ~ this ~ ' set tblproperties ('
-                         ~ dbt_cdc._property_list({dbt_cdc._own_claim(): 'begun'}) ~ ')') -%}
+        {%- do dbt_cdc._set_properties(this, {dbt_cdc._own_claim(): 'begun'}) -%}
         {%- do read.update({'others': dbt_cdc._claims() | reject('equalto', dbt_cdc._own_claim()) | list}) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -16,6 +16,16 @@
 {%- endmacro -%}
 
 
+{%- macro _later_properties(properties, format) -%}
+    {#- Of the properties of a table to be made, those that it gets once it is made: taken out. -#}
+    {%- set abilities, later = dbt_cdc._formats()[format], {} -%}
+    {%- for name in abilities.set_later if name in properties and abilities.column_names.keys() | select('in', properties) | list -%}
+        {%- do later.update({name: properties.pop(name)}) -%}
+    {%- endfor -%}
+    {%- do return(later) -%}
+{%- endmacro -%}
+
+
 {%- macro _failing_names(format) -%}
     {#- pattern: of the names, in small letters, by which a table of this node fails; fault: what is said of such a column, with
         %s for its name. -#}

@@ -1,8 +1,9 @@
 {#- Errors say: which node, what is wrong, the value got, what was expected, one thing to do. -#}
 
-{%- macro _raise_faults(faults, node=none, wrote='nothing was written') -%}
-    {#- while dbt parses, a node does not know its options yet -#}
+{%- macro _raise_faults(faults, node=none, wrote=none) -%}
+    {#- `wrote`: what became of the tables, where it is more than nothing. While dbt parses, a node does not know its options yet. -#}
     {%- if faults and execute -%}
+        {%- set wrote = wrote or (model.get('_dbt_cdc_wrote') if model is defined else none) or 'nothing was written' -%}
         {%- set lines = ["dbt_cdc: " ~ (node.unique_id if node else dbt_cdc._running()) ~ " can't run, " ~ wrote ~ ":"] -%}
         {%- for fault in faults -%}
             {%- do lines.append("  - " ~ fault) -%}

@@ -22,6 +22,11 @@
 {%- endmacro -%}
 
 
+{%- macro _set_properties(relation, properties) -%}
+    {%- do run_query('alter table ' ~ relation ~ ' set tblproperties (' ~ dbt_cdc._property_list(properties) ~ ')') -%}
+{%- endmacro -%}
+
+
 {%- macro _property_list(properties) -%}
     {#- For a `tblproperties (…)` clause. -#}
     {%- set pairs = [] -%}

@@ -15,6 +15,8 @@ class Format:
     replaceable: bool = False
     #: table properties without which names such as `a b` are refused
     odd_names_need: Mapping[str, str] = field(default_factory=dict)
+    #: table properties that can't be set by the statement that makes a table with those
+    set_later: frozenset[str] = frozenset()
     #: table properties without which an existing table gets no column of type `timestamp_ntz`
     timestamp_ntz_needs: Mapping[str, str] = field(default_factory=dict)
     #: a session remembers tables as they were, for half a minute
@@ -29,6 +31,7 @@ _FORMATS = {
     "delta": Format(
         replaceable=True,
         odd_names_need={"delta.columnMapping.mode": "name"},
+        set_later=frozenset({"delta.enableChangeDataFeed"}),
         timestamp_ntz_needs={"delta.feature.timestampNtz": "supported"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
         r"FIELD_ALREADY_EXISTS",

@@ -47,6 +47,9 @@ def write(frame: Any, target: Target, *, replace: bool = True) -> None:
         if target.is_intermediate:
             session.sql(f"drop table if exists {target.relation}")
         session.sql(create_statement(target, f"select * from {view}", names, replace=replace))
+        later = _table_properties(target, names)[1]
+        if later:
+            session.sql(f"alter table {target.relation} set {_properties('tblproperties', later)}")
     finally:
         session.catalog.dropTempView(view)
 
@@ -73,7 +76,7 @@ def create_statement(target: Target, query: str, names: Sequence[str], *, replac
         f"create {'or replace ' if replace and format_of(file_format).replaceable else ''}table {target.relation}",
         f"using {file_format}" if file_format else "",
         _properties("options", _options(config)),
-        _properties("tblproperties", {**_needed_by(names, file_format), **(config.get("tblproperties") or {})}),
+        _properties("tblproperties", _table_properties(target, names)[0]),
     ]
     if not target.is_intermediate:
         clauses += [_partitions(config), _buckets(config), _location(target), _comment(target)]
@@ -87,8 +90,13 @@ def _options(config: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _needed_by(names: Sequence[str], file_format: Any) -> Mapping[str, str]:
-    return format_of(file_format).odd_names_need if any(map(is_odd_name, names)) else {}
+def _table_properties(target: Target, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those that the table is made with, and those that it gets after that."""
+    kind = format_of(target.config.get("file_format"))
+    needed = kind.odd_names_need if any(map(is_odd_name, names)) else {}
+    properties = {**needed, **(target.config.get("tblproperties") or {})}
+    late = kind.set_later if kind.odd_names_need.keys() & properties.keys() else frozenset()
+    return {n: v for n, v in properties.items() if n not in late}, {n: v for n, v in properties.items() if n in late}
 
 
 def _properties(keyword: str, properties: Mapping[str, Any] | None) -> str:

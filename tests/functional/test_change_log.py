@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 
 import pytest
 
@@ -388,6 +389,29 @@ def test_a_log_is_not_begun_anew_behind_ones_back(changes: Changes) -> None:
     project.dbt("run", "--full-refresh", "--select", "data_before", "data_before_after")
     for mode in MODES:
         assert project.rows(f"select op, key.id from {{schema}}.{mode}__changes") == [("i", 1)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_an_error_after_the_tables_own_write_says_what_was_not_written(project: Project) -> None:
+    config = "materialized='apply_changes', unique_key='id', pre_hook=var('hook', 'select 1'),"
+    config += "meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'key_op'}}"
+    project.write({"models/m.sql": f"{{{{ config({config}) }}}} select 1 as id, {{{{ var('seq') }}}} as seq"})
+    for seq in (1, 2):
+        project.dbt("run", "--vars", f"{{seq: {seq}}}")
+    logged = project.rows("select * from {schema}.m__changes order by ts")
+    ((first,),) = project.rows("select min_by(snapshot_id, made_current_at) from {schema}.m.history")
+    hook = f"call spark_catalog.system.rollback_to_snapshot('{project.schema}.m', {first})"
+    message = project.error("run", "--vars", json.dumps({"seq": 3, "hook": hook}))
+    assert "model.consumer.m can't run, its change log was not written:" in message
+    assert (
+        f"{project.schema}.m__changes ends with version" in message and "(it was rolled back, or made anew)" in message
+    )
+    assert project.rows("select * from {schema}.m") == [(1, 3)]
+    assert project.rows("select * from {schema}.m__changes order by ts") == logged
+    # the next one is told before it writes
+    message = project.error("run", "--vars", "{seq: 4}")
+    assert "model.consumer.m can't run, nothing was written:" in message
+    assert project.rows("select * from {schema}.m") == [(1, 3)]
 
 
 @pytest.mark.one_format("delta")  # whose feed fails by such a name

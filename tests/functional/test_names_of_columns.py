@@ -98,6 +98,39 @@ def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(pro
     assert operations == dict(zip(logs, (["i", "u"], ["i", "u"], ["i", "i", "u"]), strict=True))
 
 
+@pytest.mark.one_format("delta")
+def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(project: Project) -> None:
+    feed = "tblproperties={'delta.enableChangeDataFeed': 'true'}"
+    snapshot = MODELS["snapshots/snapped.yml"].replace("check_cols: [v]", "check_cols: all, " + feed.replace("=", ": "))
+    applied, options = MODELS["models/applied.sql"], "'sequence_by': 'v'"
+    logged = applied.replace(options, f"{options}, 'change_log': 'data_before_after'")
+    table = (
+        f"def model(dbt, spark):\n    dbt.config(materialized='table', {feed})\n    return dbt.source('raw', 'rows')"
+    )
+    project.write(
+        {
+            **MODELS,
+            "models/hashed.py": MODELS["models/hashed.py"].replace('"id"', f'"id", {feed}'),
+            "models/applied.sql": applied.replace("unique_key", f"{feed}, unique_key"),
+            "models/logged.sql": logged,
+            "models/copied.py": table,
+            "snapshots/snapped.yml": snapshot,
+        }
+    )
+    tables = ("hashed__base", "applied", "logged", "copied", "snapped")
+    for day in (1, 2, 3):
+        project.sql("drop table if exists {schema}.rows")
+        project.sql(f"create table {{schema}}.rows using parquet as select 1 as id, {day} as v, 'x{day}' as `a b`")
+        project.dbt("build", *(["--full-refresh"] if day == 3 else []), "--vars", f"{{day: {day}}}")
+        for name in ("applied", "logged", "copied", "hashed"):
+            assert project.rows(f"select id, v, `a b` from {{schema}}.{name}") == [(1, day, f"x{day}")]
+        for name in tables:
+            kept = dict(project.rows(f"show tblproperties {{schema}}.{name}"))
+            assert (kept["delta.enableChangeDataFeed"], kept["delta.columnMapping.mode"]) == ("true", "name"), name
+    assert project.rows("select v, `a b` from {schema}.snapped order by v") == [(1, "x1"), (2, "x2"), (3, "x3")]
+    assert project.rows("select op, before, after.`a b` from {schema}.logged__changes") == [("i", None, "x3")]
+
+
 def test_a_column_that_hudi_alone_keeps_is_one_like_any_other(project: Project) -> None:
     rows = "select 1 as id, '{{ var('day') }}.csv' as _hoodie_file_name, {{ var('day') }} as seq"
     project.write(

@@ -45,8 +45,7 @@
 {%- macro _note_restart(log, restarts) -%}
     {#- From the moment that a table is built anew its old log is invalid: should this run be killed before it has written a
         new one, the property tells the next. -#}
-    {%- set property = dbt_cdc._property_list({'dbt_cdc.restarts': restarts | string | lower}) -%}
-    {%- do run_query('alter table ' ~ log ~ ' set tblproperties (' ~ property ~ ')') -%}
+    {%- do dbt_cdc._set_properties(log, {'dbt_cdc.restarts': restarts | string | lower}) -%}
 {%- endmacro -%}
 
 
@@ -55,7 +54,9 @@
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
+    {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
     {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}{%- do dbt_cdc._note_restart(log, false) -%}{%- endif -%}
+    {%- do model.pop('_dbt_cdc_wrote') -%}
     {%- do apply_grants(log, config.get('grants'), should_revoke(true, full_refresh_mode=true)) -%}
 {%- endmacro -%}
 
@@ -144,7 +145,6 @@ when not matched then insert ({{ inserted | join(', ') }}) values (found.{{ inse
         not hang on a version that may expire; and now and then, so that few rows are asked. -#}
     {%- set at_end = 'select 1 as found from ' ~ log.relation ~ ' where version = ' ~ dbt_cdc._literal(commit.version) ~ ' limit 1' -%}
     {%- if log.commits | length > 50 or run_query(at_end).rows | length == 0 -%}
-        {%- set upto = {'dbt_cdc.upto': commit.version, 'dbt_cdc.upto_micros': commit.micros} -%}
-        {%- do run_query('alter table ' ~ log.relation ~ ' set tblproperties (' ~ dbt_cdc._property_list(upto) ~ ')') -%}
+        {%- do dbt_cdc._set_properties(log.relation, {'dbt_cdc.upto': commit.version, 'dbt_cdc.upto_micros': commit.micros}) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -1,12 +1,12 @@
 {#- Envelopes of each form as before, after, op, source (map of text), ts_ms, kinds (what the schema part says of each
-    column: its Kafka Connect name and scale; NULL without one), is_tombstone, _given_sequence. -#}
+    column: its Kafka Connect type, name and scale; NULL without one), is_tombstone, _given_sequence. -#}
 
 {%- macro _debezium_json(feed) -%}
     {%- set fields = [] -%}
     {%- for name in feed.columns -%}{%- do fields.append(dbt_cdc._quote(name) ~ ' string') -%}{%- endfor -%}
     {%- set row = 'struct<' ~ fields | join(', ') ~ '>' -%}
     {%- set payload = 'before ' ~ row ~ ', after ' ~ row ~ ', op string, source map<string, string>, ts_ms string' -%}
-    {%- set part = 'schema struct<fields array<struct<field string, fields array<struct<field string, name string, '
+    {%- set part = 'schema struct<fields array<struct<field string, fields array<struct<field string, type string, name string, '
                    ~ 'parameters map<string, string>>>>>>' -%}
     {%- set text = 'cast(' ~ feed.value ~ ' as string)' if feed.binary else feed.value -%}
         select
@@ -15,7 +15,7 @@
             {% endfor -%}
             map_from_entries(transform(
                 get(filter(envelope.schema.fields, part -> part.field = 'after'), 0).fields,
-                field -> struct(field.field, struct(field.name, field.parameters['scale'] as scale))
+                field -> struct(field.field, struct(field.type, field.name, field.parameters['scale'] as scale))
             )) as kinds,
             trim(given) = 'null' or (
                 get_json_object(given, '$.payload') is null
@@ -50,7 +50,7 @@
             {%- endif %}
             {{ 'cast(null as string)' if feed.form == 'flat' and 'ts_ms' not in feed.has
                else 'cast(' ~ prefix ~ 'ts_ms as string)' }} as ts_ms,
-            cast(null as map<string, struct<name: string, scale: string>>) as kinds,
+            cast(null as map<string, struct<type: string, name: string, scale: string>>) as kinds,
             false as is_tombstone
             {%- if feed.sequence %},
             {{ feed.sequence }} as _given_sequence

@@ -57,7 +57,11 @@
     {#- JSON text without a stated encoding: as the schema part says; else only what can mean one thing. -#}
     {%- set kind = 'kinds[' ~ dbt_cdc._literal(name) ~ ']' -%}
     {%- set encodings = dbt_cdc._debezium_encodings()[base] -%}
-    {%- if base == 'binary' -%}{%- do return(dbt_cdc._debezium_decoded(raw, 'base64', name, type, base)) -%}{%- endif -%}
+    {%- if base == 'binary' -%}
+        {#- bytes are base64 in JSON; text may be that or hex -#}
+        {%- do return('if(' ~ kind ~ ".type = 'string' and " ~ raw ~ ' is not null, ' ~ dbt_cdc._unclear_encoding(name, type, base) ~ ', '
+                      ~ dbt_cdc._debezium_decoded(raw, 'base64', name, type, base) ~ ')') -%}
+    {%- endif -%}
     {%- set cases = ['when ' ~ raw ~ ' is null then null'] -%}
     {%- for encoding, names in encodings.items() if names -%}
         {%- do cases.append("when " ~ kind ~ ".name in ('" ~ names | join("', '") ~ "') then "

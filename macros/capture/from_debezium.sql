@@ -64,11 +64,11 @@
         from envelopes
         where
             case
-                when op in ('c', 'u', 'd', 'r', 't') then true
+                when op in ('d', 't') or (op in ('c', 'u', 'r') and after is not null) then true
                 when op = 'm' or is_tombstone then false
                 else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ feed.relation ~ " has a row that is no Debezium envelope: "
-                    ~ "its op is missing or none of c, u, d, r, t, m. Expected before, after, op, source, ts_ms; messages "
-                    ~ "flattened by ExtractNewRecordState need no from_debezium") }})
+                    ~ "its op is missing or none of c, u, d, r, t, m, or its after is no row. Expected before, after, op, source, "
+                    ~ "ts_ms; messages flattened by ExtractNewRecordState need no from_debezium") }})
             end
     )
 

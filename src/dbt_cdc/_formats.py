@@ -21,7 +21,7 @@ class Format:
     timestamp_ntz_needs: Mapping[str, str] = field(default_factory=dict)
     #: a session remembers tables as they were, for half a minute
     remembered: bool = False
-    #: what it, or Spark itself, says when it refuses a write because of another one
+    #: what it, or Spark itself, says when it refuses a write because of another one, or of what a killed one left
     conflict: str = r"(?!)"
     #: statements of which the last gives what `version as of` takes for a table as it is now
     current_version: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ _FORMATS = {
         set_later=frozenset({"delta.enableChangeDataFeed"}),
         timestamp_ntz_needs={"delta.feature.timestampNtz": "supported"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
-        r"FIELD_ALREADY_EXISTS",
+        r"FIELD_ALREADY_EXISTS|_OR_VIEW_ALREADY_EXISTS|NON_EMPTY_LOCATION",
         current_version=("describe history {} limit 1",),
     ),
     "iceberg": Format(

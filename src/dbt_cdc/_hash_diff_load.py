@@ -174,7 +174,8 @@ class Load:
         with unless_beaten(settings):
             if there and not settings.full_refresh:
                 self.tables.drop_leftover()
-            self.tables.create(settings.base, rows, properties, settings.partition_by, replace=settings.full_refresh)
+            replace = settings.full_refresh or settings.replace_conflicts
+            self.tables.create(settings.base, rows, properties, settings.partition_by, replace=replace)
         if count is None:
             rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
             try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -105,7 +106,7 @@ class Tables:
         *,
         replace: bool = True,
     ) -> None:
-        """Create the table, or replace it at once, from a frame; `replace`: whether it may replace another run's."""
+        """Create the table, or replace it at once, from a frame; `replace`: whether it may replace another."""
         settings = self.settings
         config = {
             "file_format": settings.format,
@@ -115,7 +116,7 @@ class Tables:
             "tblproperties": {**settings.table_properties, **_kept(properties)},
         }
         target = Target(table, table.strip("`").rpartition("`")[2], settings.description, config)
-        write(self._commented(frame), target, replace=replace or settings.replace_conflicts)
+        write(self._commented(frame), target, replace=replace)
 
     def _commented(self, frame: Any) -> Any:
         """The frame with the columns' comments, which come with the table then, each later one being a commit."""
@@ -213,13 +214,16 @@ class Tables:
                 if self.exists(settings.sensitive_base):
                     self._merge_sensitive(rows, layout)
                 else:
-                    self.create(settings.sensitive_base, rows, {}, replace=False)
+                    # another run's table refuses a plain `create`, as does on Delta a folder that a killed one left
+                    last = settings.replace_conflicts and attempt == ATTEMPTS
+                    self.create(settings.sensitive_base, rows, {}, replace=last)
                 return
             except Exception as problem:
                 if not is_conflict(problem, self.settings):
                     raise
                 if attempt == ATTEMPTS:
                     raise_other_run(self.settings, problem)
+                time.sleep(1)
 
     def _merge_sensitive(self, rows: Any, layout: Layout) -> None:
         settings, names = self.settings, [column.name for column in layout.sensitive]

@@ -327,6 +327,10 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "numbers", texts([payload("c", 1, after={"amount": too_long})]), "value string")
     store(project, "flattened", texts([{"id": 1, "__op": "c"}]), "value string")
     store(project, "broken", [('{"op": "c", "after": {"id": ',)], "value string")
+    document = '{"_id": 1}'  # as MongoDB's connector writes it
+    store(project, "documents", texts([payload("c", 1, after=document)]), "value string")
+    hex_text = with_schema(payload("c", 1, after={"photo": "0aff"}), {"photo": {"type": "string"}})
+    store(project, "hex_texts", texts([hex_text]), "value string")
     store(project, "no_tombstone", [('{"payload": null, "id": 1}',)], "value string")
     unreadable: dict[str, Any] = {"id": "x1", "amount": "a", "day": "soon", "bytes": "é!"}
     unreadable |= {"noon": "12:00:00"}  # of which day?
@@ -370,6 +374,8 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             "models/flattened_read.sql": model(f"from_debezium({table('flattened')}, columns={{'id': 'int'}})"),
             "models/broken_read.sql": model(f"from_debezium({table('broken')}, columns={{'id': 'int'}})"),
             "models/no_tombstone_read.sql": model(f"from_debezium({table('no_tombstone')}, columns={{'id': 'int'}})"),
+            "models/documents_read.sql": model(f"from_debezium({table('documents')}, columns={{'_id': 'int'}})"),
+            "models/hex_read.sql": model(f"from_debezium({table('hex_texts')}, columns={{'photo': 'binary'}})"),
             "models/untyped.sql": model(f"from_debezium({table('times')})"),
             **one_each,
             "models/micro_times_read.sql": model(f"from_debezium({table('micro_times')}, columns={{'born': 'date'}})"),
@@ -420,6 +426,8 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         f"it as Debezium wrote it: {too_long}",
         "flattened has a row that is no Debezium envelope",
         "broken has a row that is no Debezium envelope",
+        "documents has a row that is no Debezium envelope",
+        "can't tell how column photo (binary) is written",
         "no_tombstone has a row that is no Debezium envelope",
         "JSON has no types, got no `columns`",
         "unknown column in encodings 'amuont', did you mean 'amount'?",
@@ -430,7 +438,17 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "from_debezium: column 'amount': unknown type 'decimal(8,2'",
     ]:
         assert told in message, message
-    sources = {"unreadable", "micro_times", "dms_rows", "dms_finer", "finer", "structs", "opless"}
+    sources = {
+        "documents",
+        "hex_texts",
+        "unreadable",
+        "micro_times",
+        "dms_rows",
+        "dms_finer",
+        "finer",
+        "structs",
+        "opless",
+    }
     assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken", "no_tombstone", *sources}
 
 

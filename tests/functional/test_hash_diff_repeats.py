@@ -357,6 +357,23 @@ def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mix
         loaded.check(Expected.of([other]))
 
 
+def test_a_first_loads_sensitive_values_are_not_replaced_by_those_of_a_run_that_looked_before(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, create = model(project, sensitive_columns=["s"]), Tables.create
+
+    def late(self: Tables, table: str, *arguments: Any, **options: Any) -> None:
+        if table.endswith("__sensitive_base`"):  # which was not there when this run looked
+            monkeypatch.setattr(Tables, "create", create)
+            loaded.load("2020-01-01", {1: ("a", "P"), 3: ("c", "r")}, "full")
+        create(self, table, *arguments, **options)
+
+    monkeypatch.setattr(Tables, "create", late)
+    with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time"):
+        loaded.load("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
+    loaded.check(Expected.of([("2020-01-01", {1: ("a", "P"), 3: ("c", "r")}, "full")]))
+
+
 @pytest.mark.one_format("iceberg")
 def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Project) -> None:
     loaded = model(project)

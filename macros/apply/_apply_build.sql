@@ -7,6 +7,8 @@
     {%- if state.replace and state.ledger is not none and dbt_cdc._format_of(state.ledger) != plan.format -%}
         {%- do adapter.drop_relation(state.ledger) -%}
     {%- endif -%}
+    {%- set restart = dbt_cdc._restart_change_log(this) if state.replace else none -%}
+    {%- if restart -%}{%- do run_query(restart) -%}{%- endif -%}
     {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'purged', plan.batch) -%}

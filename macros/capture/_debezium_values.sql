@@ -103,7 +103,7 @@
 {%- macro _unclear_encoding(name, type, base) -%}
     {%- set known = dbt_cdc._debezium_encodings()[base].keys() | join(', ') -%}
     {%- do return('raise_error(' ~ dbt_cdc._literal("dbt_cdc: from_debezium can't tell how column " ~ name ~ " (" ~ type
-        ~ ") is written, the envelope has no schema part that says it. Expected: encodings={'" ~ name ~ "': one of " ~ known ~ "}") ~ ')') -%}
+        ~ ") is written, as no schema part of the envelope says it in a way that is known. Expected: encodings={'" ~ name ~ "': one of " ~ known ~ "}") ~ ')') -%}
 {%- endmacro -%}
 
 

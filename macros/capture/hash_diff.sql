@@ -7,7 +7,9 @@
     {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(base, settings.format)) -%}
     {%- set begins = not dbt_cdc._hash_diff_begun(base) -%}
     {#- where the tables are gone and no one asked for that, the log is what is left of them -#}
-    {%- do dbt_cdc._open_change_log(this, restart=full_refresh or (begins and base is not none)) -%}
+    {%- set restart = full_refresh or (begins and base is not none) -%}
+    {%- do dbt_cdc._open_change_log(this, restart) -%}
+    {%- do settings.update(before_restart=dbt_cdc._restart_change_log(this) if restart else none) -%}
 
     {{ run_hooks(pre_hooks) }}
 

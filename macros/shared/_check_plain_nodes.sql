@@ -10,27 +10,35 @@
         {%- endif -%}
     {%- endfor -%}
     {%- if given -%}
-        {%- do dbt_cdc._refuse_change_logs(given) -%}
-        {%- do dbt_cdc._warn_of_unread_options(given) -%}
+        {%- set owners = {'apply_changes': dbt_cdc._apply_options(), 'hash_diff': dbt_cdc._hash_diff_options(),
+                          'snapshots': dbt_cdc._snapshot_options()} -%}
+        {%- do dbt_cdc._raise_run_faults(dbt_cdc._plain_node_faults(given, owners)) -%}
+        {%- do dbt_cdc._warn_of_unread_options(given, owners) -%}
     {%- endif -%}
 {%- endmacro -%}
 
 
-{%- macro _refuse_change_logs(given) -%}
-    {#- Before the first node runs: a log that was never written would be missed only when it is needed. -#}
-    {%- set faults = [] -%}
-    {%- for name, node in given.items() if node.options.get('change_log') is not none -%}
-        {%- do faults.append("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots, got '"
-            ~ node.options.change_log ~ "' on " ~ name ~ " (" ~ node.kind ~ "); take it out, or ask the table itself by table_changes") -%}
+{%- macro _plain_node_faults(given, owners) -%}
+    {#- Before the first node runs: a log that was never written would be missed only when it is needed, and an option that
+        nothing knows is a typing mistake. -#}
+    {%- set faults, known = [], {} -%}
+    {%- for options in owners.values() -%}{%- do known.update(options) -%}{%- endfor -%}
+    {%- for name, node in given.items() -%}
+        {%- if node.options.get('change_log') is not none -%}
+            {%- do faults.append("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots, got '"
+                ~ node.options.change_log ~ "' on " ~ name ~ " (" ~ node.kind ~ "); take it out, or ask the table itself by table_changes") -%}
+        {%- endif -%}
+        {%- for option in node.options if option not in known -%}
+            {%- do faults.append(name ~ " (" ~ node.kind ~ "): unknown option '" ~ option ~ "'" ~ dbt_cdc._suggestion(option, known)
+                ~ " Correct it in its meta.dbt_cdc, or take it out") -%}
+        {%- endfor -%}
     {%- endfor -%}
-    {%- do dbt_cdc._raise_run_faults(faults) -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 
-{%- macro _warn_of_unread_options(given) -%}
-    {#- Most likely `materialized` is missing. -#}
-    {%- set owners = {'apply_changes': dbt_cdc._apply_options(), 'hash_diff': dbt_cdc._hash_diff_options(),
-                      'snapshots': dbt_cdc._snapshot_options()} -%}
+{%- macro _warn_of_unread_options(given, owners) -%}
+    {#- They may come from a folder's or the project's meta; where they are the node's own, most likely `materialized` is missing. -#}
     {%- for name, node in given.items() -%}
         {%- set unread = node.options.keys() | reject('in', dbt_cdc._reader_options()) | sort -%}
         {%- set theirs = [] -%}

@@ -23,7 +23,12 @@
 
 
 {%- macro _set_properties(relation, properties) -%}
-    {%- do run_query('alter table ' ~ relation ~ ' set tblproperties (' ~ dbt_cdc._property_list(properties) ~ ')') -%}
+    {%- do run_query(dbt_cdc._properties_statement(relation, properties)) -%}
+{%- endmacro -%}
+
+
+{%- macro _properties_statement(relation, properties) -%}
+    {%- do return('alter table ' ~ relation ~ ' set tblproperties (' ~ dbt_cdc._property_list(properties) ~ ')') -%}
 {%- endmacro -%}
 
 

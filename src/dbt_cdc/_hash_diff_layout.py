@@ -60,6 +60,7 @@ class Settings:
     foreign: bool = False  # a table that hash_diff did not make stands in the model's place, to be replaced
     full_refresh: bool = False
     empty: bool = False
+    before_restart: str | None = None  # a statement that comes before tables are made anew
     description: str = ""
     location_root: str | None = None
     partition_by: list[str] = field(default_factory=list)

@@ -172,6 +172,8 @@ class Load:
             raise_other_run(settings)
         self._log_stage(f"writes {settings.base}")
         with unless_beaten(settings):
+            if settings.before_restart:
+                self.spark.sql(settings.before_restart)
             if there and not settings.full_refresh:
                 self.tables.drop_leftover()
             replace = settings.full_refresh or settings.replace_conflicts

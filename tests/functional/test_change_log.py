@@ -392,6 +392,46 @@ def test_a_log_is_not_begun_anew_behind_ones_back(changes: Changes) -> None:
 
 
 @pytest.mark.one_format("iceberg")
+def test_a_full_refresh_that_is_refused_leaves_the_log_one_that_goes_on(project: Project) -> None:
+    meta = "{'sequence_by': 'v', 'change_log': 'data_before'}"
+    hashed = """
+        def model(dbt, spark):
+            dbt.config(materialized="hash_diff", unique_key="id", meta={"dbt_cdc": {"change_log": "data_before"}})
+            return dbt.source("raw", "rows")
+    """
+    project.write(
+        {
+            "models/sources.yml": "sources: [{name: raw, schema: '{{ target.schema }}', tables: [{name: rows}]}]",
+            "models/applied.sql": f"{{{{ config(materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {meta}}})"
+            " }} select * from {{ source('raw', 'rows') }}",
+            "models/hashed.py": hashed,
+        }
+    )
+
+    def give(rows: str) -> None:
+        project.sql(f"create or replace table {{schema}}.rows using iceberg as select * from values {rows} t(id, v)")
+
+    give("(1, 1)")
+    project.dbt("run")
+    give("(1, 1), (null, 2)")
+    assert project.error("run", "--full-refresh").count("nothing was written") == 2
+    logs = {name: project.rows(f"select * from {{schema}}.{name}__changes") for name in ("applied", "hashed")}
+    # so a table that is gone is told of, and its log kept
+    give("(1, 3)")
+    project.sql("drop table {schema}.applied")
+    project.sql("drop table {schema}.hashed__base")
+    message = project.error("run")
+    assert f"{project.schema}.applied__changes is the log of a table that is gone" in message
+    assert f"{project.schema}.hashed__changes is the log of a table that is gone" in message
+    for name, rows in logs.items():
+        assert project.rows(f"select * from {{schema}}.{name}__changes") == rows
+    # a full refresh that is right begins it anew
+    project.dbt("run", "--full-refresh")
+    for name in logs:
+        assert project.rows(f"select op, before from {{schema}}.{name}__changes") == [("i", None)]
+
+
+@pytest.mark.one_format("iceberg")
 def test_an_error_after_the_tables_own_write_says_what_was_not_written(project: Project) -> None:
     config = "materialized='apply_changes', unique_key='id', pre_hook=var('hook', 'select 1'),"
     config += "meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'key_op'}}"

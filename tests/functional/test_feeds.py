@@ -419,7 +419,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "dbt_cdc: from_debezium: column amount (decimal(8,2)) can not be read from: MDk=",
         "can't tell how column born (date) is written",
         "unknown column 'idd', did you mean 'id'?",
-        "from_debezium can't tell how column amount (decimal(8,2)) is written, the envelope has no schema part that says it. "
+        "from_debezium can't tell how column amount (decimal(8,2)) is written, as no schema part of the envelope says it in a way that is known. "
         "Expected: encodings={'amount': one of base64, text}",
         "can't tell how column at (timestamp) is written",
         "column amount (decimal(38,2)) has a number of more than 16 bytes, which no decimal holds; ask for string to get "

@@ -23,8 +23,9 @@ SPEC = """
 
 
 def model(meta: str) -> str:
+    # of a kind that checks its options itself, later than this
     return (
-        "{{ config(materialized='table', meta={'dbt_cdc': " + meta + "}) }}\n"
+        "{{ config(materialized='apply_changes', meta={'dbt_cdc': " + meta + "}) }}\n"
         "{% set options = dbt_cdc._check_options(spec(), ['a rule between options'] if var('rule', false) else []) %}\n"
         "select {{ dbt_cdc._literal(options | tojson) }} as options"
     )
@@ -32,8 +33,9 @@ def model(meta: str) -> str:
 
 def test_options_are_read_with_their_defaults_and_a_string_stands_for_a_list(project: Project) -> None:
     project.write({"macros/spec.sql": SPEC, "models/m.sql": model("{'keys': 'id', 'share': 0.5}")})
-    project.dbt("run")
-    assert json.loads(project.rows("select options from {schema}.m")[0][0]) == {
+    results = project.dbt("compile").result.results  # type: ignore[union-attr]
+    (compiled,) = [result.node.compiled_code for result in results if result.node.name == "m"]
+    assert json.loads(project.rows(compiled)[0][0]) == {
         "mode": "full",
         "keys": ["id"],
         "share": 0.5,
@@ -72,7 +74,7 @@ def test_options_that_nothing_reads_are_told(project: Project) -> None:
     project.write(
         {
             "models/forgotten.sql": "{{ config(meta={'dbt_cdc': " + forgotten + "}) }} select 1 as id, 1 as seq",
-            "models/mixed.sql": "{{ config(meta={'dbt_cdc': {'sequence_by': 'seq', 'effectiv_date': 'x'}}) }} select 1 as id",
+            "models/mixed.sql": "{{ config(meta={'dbt_cdc': {'sequence_by': 'seq', 'effective_date': 'x'}}) }} select 1 as id",
             # an option that a folder may have for those of its models that read by ref_changes
             "models/plain.sql": "{{ config(meta={'dbt_cdc': {'ref_changes_by': 'version'}}) }} select 1 as id",
         }
@@ -80,10 +82,32 @@ def test_options_that_nothing_reads_are_told(project: Project) -> None:
     project.dbt("run")
     told = sorted(line.partition("dbt_cdc: nothing reads ")[2] for line in project.log().splitlines())
     assert [line for line in told if line] == [
-        "effectiv_date, sequence_by in meta.dbt_cdc of model.consumer.mixed, which is materialized as 'view'; take them out",
+        "effective_date, sequence_by in meta.dbt_cdc of model.consumer.mixed, which is materialized as 'view'; take them out",
         "sequence_by, stored_as_scd_type in meta.dbt_cdc of model.consumer.forgotten, which is materialized as 'view'; "
         "apply_changes would: set materialized, or take them out",
     ]
+
+
+def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: Project) -> None:
+    typo = "{'sequence_by': 'seq', 'ref_change_by': 'version', 'change_log': 'key_op', 'other': 1}"
+    project.write(
+        {
+            "models/sound.sql": "select 1 as id",
+            "models/typo.sql": "{{ config(materialized='table', meta={'dbt_cdc': " + typo + "}) }} select 1 as id",
+        }
+    )
+    message = project.error("run")
+    assert "dbt_cdc: nothing was written:" in message
+    for fault in (
+        "option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots, got 'key_op' on "
+        "model.consumer.typo (table)",
+        "model.consumer.typo (table): unknown option 'ref_change_by', did you mean 'ref_changes_by'? Correct it in its "
+        "meta.dbt_cdc, or take it out",
+        "model.consumer.typo (table): unknown option 'other'. Correct it in its meta.dbt_cdc, or take it out",
+    ):
+        assert fault in message, message
+    assert project.tables() == set()
+    project.dbt("run", "--select", "sound")
 
 
 def test_names_and_values_can_not_change_a_statement(project: Project) -> None:

@@ -103,7 +103,8 @@ NET_OF_PAIRS = [
 #: Hooks that keep a log of a model of dbt's own, which as an option is refused there: tests write such a table by hand.
 LOG_HOOKS = """
     pre_hook="{% if execute %}{% do model.config.meta.update({'dbt_cdc': {'change_log': MODE}}) %}{% endif %}
-              {{ dbt_cdc._open_change_log(this, restart=flags.FULL_REFRESH) or '' }}",
+              {{ dbt_cdc._open_change_log(this, restart=flags.FULL_REFRESH) or '' }}
+              {{ (dbt_cdc._restart_change_log(this) if execute and flags.FULL_REFRESH else none) or '' }}",
     post_hook="{{ dbt_cdc._keep_change_log(this, restart=flags.FULL_REFRESH) or '' }}"
 """
 

@@ -4,7 +4,8 @@
 
 {%- macro _open_change_log(relation, restart=false) -%}
     {#- To be called by a materialization before its first write: refuses what the node's log can't be, and brings it up to
-        the table. `restart`: the table will be built anew (full refresh). Does nothing for a node without `change_log`. -#}
+        the table. `restart`: the table will be built anew (full refresh): right before that, once its rows are found to be right,
+        comes what _restart_change_log gives. Does nothing for a node without `change_log`. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
     {%- set faults, format = [], dbt_cdc._file_format() -%}
@@ -14,7 +15,6 @@
     {%- set log = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if log is not none -%}
         {%- do dbt_cdc._raise_faults(dbt_cdc._found_log_faults(log, relation, mode, restart)) -%}
-        {%- if restart -%}{%- do dbt_cdc._note_restart(log, true) -%}{%- endif -%}
     {%- endif -%}
     {%- if not restart -%}{%- do dbt_cdc._bring_up_change_log(relation, mode) -%}{%- endif -%}
 {%- endmacro -%}
@@ -42,20 +42,13 @@
 {%- endmacro -%}
 
 
-{%- macro _note_restart(log, restarts) -%}
-    {#- From the moment that a table is built anew its old log is invalid: should this run be killed before it has written a
-        new one, the property tells the next. -#}
-    {%- do dbt_cdc._set_properties(log, {'dbt_cdc.restarts': restarts | string | lower}) -%}
-{%- endmacro -%}
-
-
 {%- macro _keep_change_log(relation, restart=false) -%}
     {#- To be called by a materialization after its last write. `restart`: the table was built anew, so is its log. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
-    {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}{%- do dbt_cdc._note_restart(log, false) -%}{%- endif -%}
+    {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}{%- do run_query(dbt_cdc._restarts_statement(log, false)) -%}{%- endif -%}
     {%- do model.pop('_dbt_cdc_wrote') -%}
     {%- do apply_grants(log, config.get('grants'), should_revoke(true, full_refresh_mode=true)) -%}
 {%- endmacro -%}

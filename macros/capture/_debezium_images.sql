@@ -39,7 +39,8 @@
         {%- set value = dbt_cdc._debezium_of_type(name, image ~ '.' ~ dbt_cdc._quote(name), own.get(dbt_cdc._spelled(name, own)), type) -%}
         {%- do fields.append(dbt_cdc._literal(name) ~ ', ' ~ value) -%}
     {%- endfor -%}
-    {%- do return('if(' ~ image ~ ' is null, null, named_struct(' ~ fields | join(', ') ~ '))') -%}
+    {#- what is no struct, such as a document as text, is no row -#}
+    {%- do return('if(' ~ (image ~ ' is null' if own else 'true') ~ ', null, named_struct(' ~ fields | join(', ') ~ '))') -%}
 {%- endmacro -%}
 
 

@@ -351,6 +351,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     image = "before struct<id: int>, after struct<id: int>, op string"
     store(project, "structs", [((1,), (2,), "u")], image)
     store(project, "opless", [(None, (1,), None)], image)
+    store(project, "texts", [((1,), document, "u")], "before struct<id: int>, after string, op string")
     types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary", "noon": "timestamp"}
     types |= {"forever": "timestamp", "eternal": "timestamp_ntz", "oldest": "timestamp"}
     types |= {"sizes": "array<int>", "more": "map<string,int>", "pair": "struct<a: struct<b: array<int>>>"}
@@ -388,6 +389,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             "models/dms_widest_read.sql": model(
                 f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(38,2)'}}, timestamp='changed')"
             ),
+            "models/texts_read.sql": model(f"from_debezium({table('texts')})"),
             "models/opless_read.sql": model(f"from_debezium({table('opless')})"),
             "models/finer_read.sql": model(f"from_debezium({table('finer')}, columns={{'amount': 'decimal(8,2)'}})"),
             "models/struct_read.sql": model(f"from_debezium({table('structs')}, columns={{'idd': 'int'}})"),
@@ -416,6 +418,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 10.505",
         "dbt_cdc: from_dms: column amount (decimal(38,2)) can not be read from: 10.505",
         "opless has a row that is no Debezium envelope",
+        "texts has a row that is no Debezium envelope",
         "dbt_cdc: from_debezium: column amount (decimal(8,2)) can not be read from: MDk=",
         "can't tell how column born (date) is written",
         "unknown column 'idd', did you mean 'id'?",
@@ -448,6 +451,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "finer",
         "structs",
         "opless",
+        "texts",
     }
     assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken", "no_tombstone", *sources}
 

@@ -7,8 +7,6 @@
     {%- if state.replace and state.ledger is not none and dbt_cdc._format_of(state.ledger) != plan.format -%}
         {%- do adapter.drop_relation(state.ledger) -%}
     {%- endif -%}
-    {%- set restart = dbt_cdc._restart_change_log(this) if state.replace else none -%}
-    {%- if restart -%}{%- do run_query(restart) -%}{%- endif -%}
     {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'purged', plan.batch) -%}
@@ -18,6 +16,8 @@
 
 {%- macro _apply_build(plan, generation) -%}
     {#- {{ this }} from the whole ledger; its generation says which ledger it belongs to. -#}
+    {%- set restart = dbt_cdc._restart_change_log(this) -%}
+    {%- if restart -%}{%- do run_query(restart) -%}{%- endif -%}
     {%- set existing = dbt_cdc._load_relation(this) -%}
     {%- if existing is not none and (existing.is_view or dbt_cdc._format_of(existing) != plan.format) -%}
         {%- do adapter.drop_relation(existing) -%}
@@ -47,7 +47,7 @@ from versions
         A ledger that is another run's by now will have {{ this }} built anew by the next run. -#}
     {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch) -%}
     {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != generation -%}
-        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()]) -%}
+        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()], wrote='what it wrote gives way to what the other wrote') -%}
     {%- endif -%}
     {%- if after.begun == plan.begun -%}
         {%- do dbt_cdc._apply_mark(plan, 'applied', batches) -%}

@@ -109,6 +109,10 @@
 
 {%- macro _debezium_decoded(raw, encoding, name, type, base, scale=none) -%}
     {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
+    {%- if base == 'timestamp' -%}
+        {#- PostgreSQL's infinity, of either sign: one number whatever the unit -#}
+        {%- set number = 'nullif(nullif(' ~ number ~ ', 9223372036825200000), -9223372036832400000)' -%}
+    {%- endif -%}
     {%- if encoding == 'text' -%}
         {#- IsoDate ends in Z -#}
         {%- do return(dbt_cdc._read_as("rtrim('Z', " ~ raw ~ ')' if base == 'date' else raw, type)) -%}
@@ -124,8 +128,8 @@
     {%- endif -%}
     {%- set micros = {'millis': 'try_multiply(' ~ number ~ ', 1000)', 'micros': number, 'nanos': dbt_cdc._whole_part(number, '1000')}[encoding] -%}
     {%- if type | lower | trim == 'timestamp_ntz' -%}
-        {%- do return("timestamp_ntz'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, cast(" ~ micros
-                      ~ ' as decimal(20, 0)) / 1000000)') -%}
+        {%- do return("timestamp_ntz'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, try_cast(cast(" ~ micros
+                      ~ ' as decimal(20, 0)) / 1000000 as decimal(18, 6)))') -%}
     {%- endif -%}
     {%- do return('timestamp_micros(' ~ micros ~ ')') -%}
 {%- endmacro -%}

@@ -22,7 +22,7 @@
     {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + columns.sensitive -%}
     {#- what the model says of its columns comes before what it may have from the project -#}
     {%- set keys = (columns.key or dbt_cdc._key_in(config)
-                    or dbt_cdc._names_in(given.get('unique_key'))) | unique | list -%}
+                    or dbt_cdc._key_in(given)) | unique | list -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored) -%}
     {%- if foreign and not should_full_refresh() -%}
         {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "

@@ -2,7 +2,9 @@
 {%- macro spark__tblproperties_clause() -%}
     {%- set needed = dbt_cdc._properties_of_snapshot() if execute and model.resource_type == 'snapshot' else {} -%}
     {%- if not needed -%}{%- do return(dbt.spark__tblproperties_clause()) -%}{%- endif -%}
-    {%- set properties = dict(needed, **(config.get('tblproperties') or {})) -%}
+    {%- set properties = {} -%}
+    {%- do properties.update(needed) -%}
+    {%- do properties.update(config.get('tblproperties') or {}) -%}
     {%- do model.update(_dbt_cdc_later=dbt_cdc._later_properties(properties, config.get('file_format'))) -%}
     tblproperties ({{ dbt_cdc._property_list(properties) }})
 {%- endmacro -%}

@@ -34,7 +34,7 @@ _FORMATS = {
         set_later=frozenset({"delta.enableChangeDataFeed"}),
         timestamp_ntz_needs={"delta.feature.timestampNtz": "supported"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
-        r"FIELD_ALREADY_EXISTS|_OR_VIEW_ALREADY_EXISTS|NON_EMPTY_LOCATION",
+        r"(FIELD|TABLE|VIEW)_ALREADY_EXISTS|NON_EMPTY_LOCATION",
         current_version=("describe history {} limit 1",),
     ),
     "iceberg": Format(

@@ -11,8 +11,10 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_cdc._formats import format_of
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, type_text, without_void
+from dbt_cdc._writer import property_text
 from dbt_cdc.hashing import HASH_RULE
 
 #: Columns that hash_diff adds, and the bookkeeping columns of the base table.
@@ -66,6 +68,12 @@ class Settings:
     partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
     failing_names: dict[str, str] = field(default_factory=dict)  # pattern: of names by which a table fails; fault
+
+    @property
+    def late_properties(self) -> dict[str, str]:
+        """Table properties that a run which was killed may not have come to set."""
+        late, given = format_of(self.format).set_later, self.table_properties
+        return {name: str(property_text(value)) for name, value in given.items() if name in late}
 
     @property
     def date(self) -> str:

@@ -185,6 +185,8 @@ class Load:
             except Exception:
                 self.tables.discard(self.id)
                 raise
+        if settings.full_refresh and layout.sensitive and not self.tables.is_first(self.id):
+            raise_other_run(settings)
         self._write_sensitive(staged.where(f"{FAULT} is null"), layout)
         if whole:
             self.tables.check_last(self.id)

@@ -170,7 +170,7 @@ class Tables:
 
     def remember(self, layout: Layout, stored: Stored) -> None:
         """Bring what the base table remembers about its columns up to date."""
-        now = layout.properties(self.settings)
+        now = {**layout.properties(self.settings), **self.settings.late_properties}
         if any(stored.properties.get(name) != value for name, value in now.items()):
             self.set_properties(self.settings.base, now)
 
@@ -191,9 +191,13 @@ class Tables:
 
     def discard(self, load: str) -> None:
         """Drop the base table of a first load, unless it is another run's by now."""
-        self._look_again(self.settings.base)
-        if self.properties(self.settings.base).get(FIRST_LOAD) == load:
+        if self.is_first(load):
             self.spark.sql(f"drop table {self.settings.base}")
+
+    def is_first(self, load: str) -> bool:
+        """Whether it is still this load that has made the base table."""
+        self._look_again(self.settings.base)
+        return self.properties(self.settings.base).get(FIRST_LOAD) == load
 
     def drop_leftover(self) -> None:
         """Drop the table of a first load that never ended, where `create or replace` would not heed another run's."""
@@ -310,7 +314,7 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         self.add_columns(self.settings.history, columns)
         own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(until).cast("date"))
         rows.writeTo(self.settings.history).overwrite(own)
-        self.set_properties(self.settings.history, properties)
+        self.set_properties(self.settings.history, {**properties, **self.settings.late_properties})
 
     def create_empty_history(self) -> None:
         """A history of no load; the first load makes it anew. (Iceberg keeps properties that are not named.)"""

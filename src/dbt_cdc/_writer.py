@@ -46,8 +46,8 @@ def write(frame: Any, target: Target, *, replace: bool = True) -> None:
     try:
         if target.is_intermediate:
             session.sql(f"drop table if exists {target.relation}")
-        session.sql(create_statement(target, f"select * from {view}", names, replace=replace))
-        later = _table_properties(target, names)[1]
+        properties, later = _table_properties(target.config, names)
+        session.sql(create_statement(target, f"select * from {view}", properties, replace=replace))
         if later:
             session.sql(f"alter table {target.relation} set {_properties('tblproperties', later)}")
     finally:
@@ -64,8 +64,8 @@ def _typed(frame: Any) -> Any:
     return frame.select(*(col(quote(name)).cast(kind).alias(name) for name, kind in types.items()))
 
 
-def create_statement(target: Target, query: str, names: Sequence[str], *, replace: bool = True) -> str:
-    """The statement that makes the target from a query with columns of these names, those in structs among them.
+def create_statement(target: Target, query: str, properties: Mapping[str, Any], *, replace: bool = True) -> str:
+    """The statement that makes the target from a query, with these table properties.
 
     An intermediate table gets what decides about its columns (format, options, properties), not where and how the
     target lies: at the target's location it would destroy the target.
@@ -76,7 +76,7 @@ def create_statement(target: Target, query: str, names: Sequence[str], *, replac
         f"create {'or replace ' if replace and format_of(file_format).replaceable else ''}table {target.relation}",
         f"using {file_format}" if file_format else "",
         _properties("options", _options(config)),
-        _properties("tblproperties", _table_properties(target, names)[0]),
+        _properties("tblproperties", properties),
     ]
     if not target.is_intermediate:
         clauses += [_partitions(config), _buckets(config), _location(target), _comment(target)]
@@ -90,11 +90,11 @@ def _options(config: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _table_properties(target: Target, names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Those that the table is made with, and those that it gets after that."""
-    kind = format_of(target.config.get("file_format"))
+def _table_properties(config: Mapping[str, Any], names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Those that a table with columns of these names, those in structs among them, is made with, and gets then."""
+    kind = format_of(config.get("file_format"))
     needed = kind.odd_names_need if any(map(is_odd_name, names)) else {}
-    properties = {**needed, **(target.config.get("tblproperties") or {})}
+    properties = {**needed, **(config.get("tblproperties") or {})}
     late = kind.set_later if kind.odd_names_need.keys() & properties.keys() else frozenset()
     return {n: v for n, v in properties.items() if n not in late}, {n: v for n, v in properties.items() if n in late}
 
@@ -131,4 +131,9 @@ def _names(value: Any) -> list[str]:
 
 
 def _literal(value: Any) -> str:
-    return literal(str(value).lower() if isinstance(value, bool) else value)
+    return literal(property_text(value))
+
+
+def property_text(value: Any) -> Any:
+    """A value of an option or a table property, a YAML boolean as the text that Spark takes."""
+    return str(value).lower() if isinstance(value, bool) else value

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import json
+from typing import Any
 
 import pytest
+from dbt.adapters.spark import session
 
 from tests.support.changes import LOG_HOOKS, Changes
 from tests.support.project import Project
@@ -429,6 +431,36 @@ def test_a_full_refresh_that_is_refused_leaves_the_log_one_that_goes_on(project:
     project.dbt("run", "--full-refresh")
     for name in logs:
         assert project.rows(f"select op, before from {{schema}}.{name}__changes") == [("i", None)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_table_that_was_killed_before_it_was_done_is_built_again_with_a_log_of_its_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = "materialized='apply_changes', unique_key='id', contract={'enforced': true},"
+    config += "meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'data_before'}}"
+    columns = "columns: [{name: id, data_type: int}, {name: seq, data_type: int}]"
+    project.write(
+        {
+            "models/m.sql": f"{{{{ config({config}) }}}} select 1 as id, {{{{ var('seq') }}}} as seq",
+            "models/m.yml": f"models: [{{name: m, {columns}}}]",
+        }
+    )
+    execute = session.Cursor.execute
+
+    def killed(self: Any, sql: str, *parameters: Any) -> None:
+        if "set tblproperties" in sql and "dbt_cdc.generation" in sql:
+            raise RuntimeError("killed")
+        execute(self, sql, *parameters)
+
+    for seq, full_refresh in ((1, []), (3, ["--full-refresh"])):
+        with monkeypatch.context() as patched:
+            patched.setattr(session.Cursor, "execute", killed)
+            assert "killed" in project.error("run", *full_refresh, "--vars", f"{{seq: {seq}}}")
+        project.dbt("run", "--vars", f"{{seq: {seq + 1}}}")
+        assert project.rows("select * from {schema}.m") == [(1, seq + 1)]
+        assert project.rows("select op, key.id, before from {schema}.m__changes") == [("i", 1, None)]
+        assert {name for name in project.tables() if "__dbt_tmp_" not in name} == {"m", "m__events", "m__changes"}
 
 
 @pytest.mark.one_format("iceberg")

@@ -36,9 +36,9 @@ def test_dbt_docs_show_options_and_columns_where_they_belong(
     options = json.loads(next(line for line in capsys.readouterr().out.splitlines() if line.startswith("{")))
     macros = project.dbt("parse").result.macros.values()  # type: ignore[union-attr]
     said = {macro.name: macro.description for macro in macros if macro.package_name == "dbt_cdc"}
-    assert all("doc(" not in text for text in said.values())
+    assert all("doc(" not in text and "<!--" not in text and "-->" not in text for text in said.values())
     assert len(options["materialization_apply_changes_spark"]) > 20
     for macro, names in options.items():
         assert [name for name in names if f"`{name}`" not in said[macro]] == []
     for macro, columns in COLUMNS.items():
-        assert [name for name in columns.split() if name not in said[macro]] == []
+        assert [name for name in columns.split() if f"`{name}`" not in said[macro]] == []

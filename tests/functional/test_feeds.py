@@ -337,8 +337,9 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     unreadable |= {
         "forever": 9223372036825200000,
         "eternal": -9223372036832400000,
-    }  # PostgreSQL's infinity, in milliseconds
-    unreadable |= {"oldest": -9223372036854775808}
+    }  # PostgreSQL's infinity
+    unreadable |= {"ever": 9223372036825200000, "never": -9223372036832400000, "endless": 9223372036825200000}
+    unreadable |= {"oldest": -9223372036854775808, "far": 4000000000000000000}
     unreadable |= {"sizes": [1, "x"], "more": {"k": 1, "l": "y"}, "pair": {"a": {"b": [1.5]}}}
     store(project, "unreadable", texts([payload("c", 1, after={n: v}) for n, v in unreadable.items()]), "value string")
     micro_time = with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})
@@ -353,9 +354,11 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "opless", [(None, (1,), None)], image)
     store(project, "texts", [((1,), document, "u")], "before struct<id: int>, after string, op string")
     types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary", "noon": "timestamp"}
-    types |= {"forever": "timestamp", "eternal": "timestamp_ntz", "oldest": "timestamp"}
+    types |= {"forever": "timestamp", "eternal": "timestamp_ntz", "oldest": "timestamp", "far": "timestamp_ntz"}
+    types |= {"ever": "timestamp", "never": "timestamp_ntz", "endless": "timestamp"}
     types |= {"sizes": "array<int>", "more": "map<string,int>", "pair": "struct<a: struct<b: array<int>>>"}
     encodings = {"amount": "text", "bytes": "base64", "forever": "millis", "eternal": "millis", "oldest": "nanos"}
+    encodings |= {"ever": "micros", "never": "micros", "endless": "nanos", "far": "micros"}
     one_each = {
         f"models/unreadable_{name}.sql": model(
             f"from_debezium({table('unreadable')}, columns={{{name!r}: {type_!r}}},"

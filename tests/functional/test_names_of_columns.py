@@ -117,7 +117,7 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
             "snapshots/snapped.yml": snapshot,
         }
     )
-    tables = ("hashed__base", "applied", "logged", "copied", "snapped")
+    tables = ("hashed__base", "hashed__history", "applied", "logged", "copied", "snapped")
     for day in (1, 2, 3):
         project.sql("drop table if exists {schema}.rows")
         project.sql(f"create table {{schema}}.rows using parquet as select 1 as id, {day} as v, 'x{day}' as `a b`")

@@ -55,7 +55,7 @@ from row_changes
                 ~ ", got " ~ type ~ "; drop " ~ log.relation ~ " to begin a new log") -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do dbt_cdc._raise_faults(faults, wrote='its change log was not written') -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._grow_columns(log.relation, table.format, kept, given, structs=names) -%}
     {%- do return(fields) -%}
 {%- endmacro -%}

@@ -69,7 +69,7 @@
 
 
 {%- macro _start_change_log(relation, table, mode) -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('feed_faults', table.format)(table.columns), wrote='its change log was not begun') -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('feed_faults', table.format)(table.columns)) -%}
     {%- if table.timeline.feed_from is none -%}
         {%- do dbt_cdc._for_format('feed_on', table.format)(table.relation) -%}
         {%- do table.update(timeline=dbt_cdc._for_format('timeline', table.format)(table.relation)) -%}

@@ -17,19 +17,22 @@
 {%- endmacro -%}
 
 
-{%- macro _held_at(table, version) -%}
+{%- macro _held_at(table, version, alone=false) -%}
     {#- The rows that the table held at a version: `source`, for a `from` clause, and `image`, a struct with the columns
-        that the table has now. -#}
+        that the table has now. `alone`: they are compared with those of no other version. -#}
     {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
     {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, version) -%}
-    {%- if not dbt_cdc._formats()[table.format].tells_renames -%}
-        {%- do dbt_cdc._refuse_renamed(table, version, types) -%}
+    {%- set faults = dbt_cdc._rename_faults(table, version, types) if not dbt_cdc._formats()[table.format].tells_renames else [] -%}
+    {%- if faults and alone and version == table.timeline.commits[-1].version -%}
+        {#- renamed since the last commit: the table itself has these rows by their new names -#}
+        {%- do return({'source': table.relation, 'image': dbt_cdc._image(table)}) -%}
     {%- endif -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do return({'source': source, 'image': dbt_cdc._image(table, types, source)}) -%}
 {%- endmacro -%}
 
 
-{%- macro _refuse_renamed(table, version, types) -%}
+{%- macro _rename_faults(table, version, types) -%}
     {#- A column that is gone and another of its type that has come since count as one that was renamed. -#}
     {%- set now, faults = dbt_cdc._types_by_name(table.columns), [] -%}
     {%- for old, type in types.items() if old not in now and dbt_cdc._is_own_column(old, table.format) -%}
@@ -39,7 +42,7 @@
                 ~ " have the columns that the table has now") -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- do dbt_cdc._raise_faults(faults) -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 
@@ -81,9 +84,14 @@
 {%- macro _types_of(source, columns='*') -%}
     {#- Types, as text by lower-case name, of the columns of what stands in a `from` clause. -#}
     {%- set types = {} -%}
-    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}
-        {%- do types.update({row[0] | lower: row[1]}) -%}
-    {%- endfor -%}
+    {%- for name, type in dbt_cdc._types_as_spelled(source, columns).items() -%}{%- do types.update({name | lower: type}) -%}{%- endfor -%}
+    {%- do return(types) -%}
+{%- endmacro -%}
+
+
+{%- macro _types_as_spelled(source, columns='*') -%}
+    {%- set types = {} -%}
+    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}{%- do types.update({row[0]: row[1]}) -%}{%- endfor -%}
     {%- do return(types) -%}
 {%- endmacro -%}
 
@@ -113,7 +121,9 @@
     {%- set sides = [(commit.version, 'true')] + ([(before, 'false')] if before is not none else []) -%}
     {%- set queries = [] -%}
     {%- for version, is_after in sides -%}
-        {%- if version not in held -%}{%- do held.update({version: dbt_cdc._held_at(table, version)}) -%}{%- endif -%}
+        {%- if version not in held -%}
+            {%- do held.update({version: dbt_cdc._held_at(table, version, alone=before is none)}) -%}
+        {%- endif -%}
         {%- do queries.append(
             'select ' ~ held[version].image ~ ' as image, ' ~ is_after ~ ' as is_after, cast(' ~ position ~ ' as bigint) as position, '
             ~ dbt_cdc._literal(commit.version) ~ ' as version, timestamp_micros(' ~ commit.micros ~ ') as ts'

@@ -4,10 +4,10 @@
     type: it goes through a shuffle), ts. -#}
 
 {%- macro delta__changes(table, begin, end) -%}
-    {#- Delta refuses its feed over commits that take columns away, and before or at a commit that retyped a column or made
-        the table anew with other columns; there each commit is compared with the one before. -#}
+    {#- Delta refuses its feed over commits that take columns away, or their mapping to names, and before or at a commit that
+        retyped a column or made the table anew with other columns; there each commit is compared with the one before. -#}
     {%- set commits = table.timeline.commits -%}
-    {%- set taken = ['DROP COLUMNS', 'REPLACE COLUMNS'] -%}
+    {%- set taken = ['DROP COLUMNS', 'REPLACE COLUMNS', 'REMOVE COLUMN MAPPING'] -%}
     {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', taken) | list
            or dbt_cdc._delta_other_columns(table, begin) -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
@@ -38,8 +38,8 @@
     {#- altering a column writes no rows, and of several such commits in a row the first one's types differ if any's do -#}
     {%- for place in range(oldest, commits | length) if (commits[place].retypes or (table.timeline.widens and place == oldest))
         and not (place > oldest and commits[place].quiet and commits[place - 1].quiet and commits[place - 1].retypes) -%}
-        {%- set state.types = state.types or dbt_cdc._types_of(table.relation) -%}
-        {%- set older = dbt_cdc.delta__types_at(table.relation, commits[place - 1].version) -%}
+        {%- set state.types = state.types or dbt_cdc._types_as_spelled(table.relation) -%}
+        {%- set older = dbt_cdc._types_as_spelled(dbt_cdc.delta__version_at(table.relation, commits[place - 1].version)) -%}
         {%- set is_made_anew = commits[place].retypes and 'CHANGE COLUMN' not in commits[place].operation -%}
         {%- for name, type in older.items() if (is_made_anew or name in state.types) and state.types.get(name) != type -%}
             {%- do return(true) -%}

@@ -61,8 +61,10 @@
     {%- set read = fromjson(text) -%}
     {%- if read is mapping -%}{%- do return(read) -%}{%- endif -%}
     {%- set found = {} -%}
-    {%- for name in ['mode', 'outputMode', 'version', 'specifiedRetentionMillis', 'defaultRetentionMillis'] -%}
-        {%- for value in modules.re.findall('"' ~ name ~ '"\\s*:\\s*"?(\\w+)', text) -%}{%- do found.update({name: value}) -%}{%- endfor -%}
+    {%- for name in ['mode', 'outputMode', 'version', 'timestamp', 'specifiedRetentionMillis', 'defaultRetentionMillis'] -%}
+        {%- for value in modules.re.findall('"' ~ name ~ '"\\s*:\\s*"?(\\w[^",}]*)', text) if value != 'null' -%}
+            {%- do found.update({name: value}) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- set feed = 'delta.enableChangeDataFeed' -%}
     {%- for value in modules.re.findall('"' ~ feed ~ '"(?:\\s*:\\s*"(\\w+))?', text) -%}

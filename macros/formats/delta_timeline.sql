@@ -25,7 +25,7 @@
         and CLONE bring the feed's state, too: where that was not surely on, it is known again after the commit. -#}
     {%- set fed = namespace(is_on=none, since=none) -%}
     {%- for commit in commits -%}
-        {%- set restored = dbt_cdc._delta_restored(commit) -%}
+        {%- set restored = dbt_cdc._delta_restored(commit, commits) -%}
         {%- if commit.operation == 'CLONE' and fed.is_on is sameas true -%}
             {%- set fed.is_on = none -%}
         {%- elif restored is not none and (fed.since is none or restored < commits[fed.since].version | int) -%}
@@ -45,10 +45,15 @@
 {%- endmacro -%}
 
 
-{%- macro _delta_restored(commit) -%}
-    {#- The version that a commit brings back, or none; -1 where that is of another table, cloned over this one. -#}
+{%- macro _delta_restored(commit, commits) -%}
+    {#- The version that a commit brings back, or none; -1 where that is not known, or of another table, cloned over this one. -#}
     {%- if commit.operation == 'CLONE' and commit.version != '0' -%}{%- do return(-1) -%}{%- endif -%}
-    {%- do return((commit.parameters.get('version') or -1) | int if commit.operation == 'RESTORE' else none) -%}
+    {%- if commit.operation != 'RESTORE' -%}{%- do return(none) -%}{%- endif -%}
+    {%- set version, moment = commit.parameters.get('version'), commit.parameters.get('timestamp') -%}
+    {%- if version is not none -%}{%- do return(version | int) -%}{%- endif -%}
+    {%- set micros = run_query('select unix_micros(try_cast(' ~ dbt_cdc._literal(moment) ~ ' as timestamp_ltz))')[0][0] -%}
+    {%- set until = commits | selectattr('micros', 'le', micros | int) | list if micros is not none else [] -%}
+    {%- do return(until[-1].version | int if until else -1) -%}
 {%- endmacro -%}
 
 
@@ -71,7 +76,7 @@
     {#- Place of the last commit that renamed a column, or brought back a version from before one that did; or none. -#}
     {%- set renamed = namespace(place=none) -%}
     {%- for commit in commits -%}
-        {%- set restored = dbt_cdc._delta_restored(commit) -%}
+        {%- set restored = dbt_cdc._delta_restored(commit, commits) -%}
         {%- set taken_back = restored is not none and renamed.place is not none
                              and restored < commits[renamed.place].version | int -%}
         {%- if commit.operation == 'RENAME COLUMN' or taken_back -%}{%- set renamed.place = loop.index0 -%}{%- endif -%}

@@ -8,12 +8,16 @@
 
 
 {%- macro _read_as(value, type) -%}
-    {#- NULL where the value is none of the type: a number that a decimal would round is none, and a time of day is no timestamp
-        (Spark would put the day of the run before 12:00 or T12:00Z). What is nested Spark reads part by part. -#}
+    {#- NULL where the value is none of the type: a number that a decimal would round is none, a time of day is no timestamp
+        (Spark would put the day of the run before 12:00 or T12:00Z), and what is more or less than a day no date (of 2024-01-31 10:30 Spark
+        would take the day, of 2024 the first of January). What is nested Spark reads part by part. -#}
     {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
+    {%- set is_text = "startswith(typeof(" ~ value ~ "), 'string')" -%}
     {%- if dbt_cdc._base_type(type) == 'timestamp' -%}
-        {%- set is_text = "startswith(typeof(" ~ value ~ "), 'string')" -%}
         {%- do return('if(' ~ is_text ~ ' and cast(' ~ value ~ " as string) rlike '^[^0-9T]*(T|[0-9]+:)', null, " ~ read ~ ')') -%}
+    {%- elif dbt_cdc._base_type(type) == 'date' -%}
+        {%- set day = '^[^!-~]*[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?Z?)?[^!-~]*$' -%}
+        {%- do return('if(' ~ is_text ~ ' and not cast(' ~ value ~ " as string) rlike '" ~ day ~ "', null, " ~ read ~ ')') -%}
     {%- elif dbt_cdc._base_type(type) != 'decimal' -%}
         {%- do return(read) -%}
     {%- endif -%}

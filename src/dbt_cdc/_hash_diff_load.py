@@ -365,8 +365,7 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
         """The rows that do not cast, in place of those of earlier attempts at this date and of later dates."""
         settings = self.settings
         if settings.on_cast_error != "rejects":
-            if anew:
-                self.tables.drop_rejects()
+            self.tables.drop_rejects(None if anew else settings.date)
             return
         from pyspark.sql.functions import col, lit
 

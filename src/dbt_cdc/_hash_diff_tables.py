@@ -374,13 +374,13 @@ where b.keyhash <> '' and b.operation <> 'D'
             self.spark.sql(f"drop {'view' if as_view else 'table'} if exists {settings.sensitive}")
             self.spark.sql(f"drop table {settings.sensitive_base}")
 
-    def drop_rejects(self) -> None:
-        """What the loads before a model was begun anew rejected, where it rejects no more."""
+    def drop_rejects(self, since: str | None) -> None:
+        """What loads since a date (None: of all dates) rejected, where the model rejects no more."""
         rejects = self.settings.rejects
-        if not self.exists(rejects):
-            return
-        if self.spark.table(rejects).columns == ["eff_start_date", "keyhash", "fault", "incoming_row"]:
-            self.spark.sql(f"drop table {rejects}")
+        own = ["eff_start_date", "keyhash", "fault", "incoming_row"]
+        if self.exists(rejects) and self.spark.table(rejects).columns == own:
+            statement = f"delete from {rejects} where eff_start_date >= {since}" if since else f"drop table {rejects}"
+            self.spark.sql(statement)
 
     def _show(self, name: str, columns: list[str], query: str, as_view: bool) -> None:
         if not as_view:

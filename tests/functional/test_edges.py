@@ -546,6 +546,22 @@ def test_versions_give_every_change_once_deletes_too_in_sql_and_python(project: 
     assert waiting_by_version() == ["the upstream keeps no versions"] * 3
 
 
+@pytest.mark.one_format("iceberg")  # where an ALTER is no commit
+def test_a_first_read_by_version_has_the_names_that_the_upstreams_columns_have_now(project: Project) -> None:
+    config = "materialized='incremental', incremental_strategy='merge', unique_key='id'"
+    project.sql("create table {schema}.orders using iceberg as select 1 as id, 'a' as v")
+    project.sql("alter table {schema}.orders rename column v to w")
+    read = "dbt_cdc.ref_changes(source('raw', 'orders'), by='version', unique_key='id')"
+    source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]"
+    reader = f"{{{{ config({config}) }}}} select * from {{{{ {read} }}}}"
+    project.write({"models/sources.yml": source, "models/reader.sql": reader})
+    project.dbt("run")
+    assert project.rows("select id, w, _op from {schema}.reader") == [(1, "a", "i")]
+    project.sql("insert into {schema}.orders values (2, 'b')")
+    project.dbt("run")
+    assert project.rows("select id, w, _op from {schema}.reader order by id") == [(1, "a", "i"), (2, "b", "i")]
+
+
 @pytest.mark.one_format("delta")
 def test_what_was_deleted_upstream_reaches_apply_changes_whose_table_is_built_anew(project: Project) -> None:
     project.sql("create table {schema}.orders (id int, seq int) using " + project.file_format)

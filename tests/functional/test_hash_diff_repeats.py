@@ -314,6 +314,16 @@ def test_a_process_killed_while_it_writes_leaves_what_the_next_one_makes_good(
     assert not (tmp_path / "warehouse/metastore_db").exists()
 
 
+def test_a_date_that_is_loaded_again_without_rejects_has_none(project: Project) -> None:
+    loaded = model(project, types={"v": "int"})
+    for day, rejected in (("2020-01-01", "x"), ("2020-01-02", "y")):
+        loaded.load(day, rows(_1=rejected, _2="5"), on_cast_error="rejects")
+    faults = "select cast(eff_start_date as string) from {schema}.t__rejects order by 1"
+    assert project.rows(faults) == [("2020-01-01",), ("2020-01-02",)]
+    assert loaded.load("2020-01-02", rows(_1="7", _2="5"))["I"] == 1
+    assert project.rows(faults) == [("2020-01-01",)]
+
+
 def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = model(project)
     first = ("2020-01-01", rows(_1="a", _2="b"), "full")

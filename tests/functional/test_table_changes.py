@@ -452,6 +452,39 @@ def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_o
 
 
 @pytest.mark.one_format("delta")
+def test_a_table_made_anew_with_other_capitals_and_one_restored_by_time_keep_their_changes(
+    changes: Changes,
+) -> None:
+    changes.create("timed", "id int, v string")
+    changes.write("timed", "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'x' where id = 1")
+    moment = changes.commits("timed")[1][1].strftime("%Y-%m-%d %H:%M:%S.%f")
+    changes.write("timed", f"restore table {{t}} to timestamp as of '{moment}'", "update {t} set v = 'c' where id = 2")
+
+    def anew(columns: str, mapping: str = "") -> str:
+        return (
+            f"create or replace table {{t}} using delta tblproperties ({FEED_ON['delta']}{mapping}) as select {columns}"
+        )
+
+    changes.write("capitals", anew("1 as ID, 'a' as v"), "insert into {t} values (2, 'b')", anew("1 as id, 'c' as v"))
+    changes.write("capitals", "update {t} set v = 'd' where id = 1")
+    changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id', begin=0" for name in ("timed", "capitals")})
+    changes.project.dbt("run")
+    assert changes.answer("of_timed", "timed") == [
+        ("i", None, (1, "a")),
+        ("i", None, (2, "b")),
+        ("u", (1, "a"), (1, "x")),
+        ("u", (1, "x"), (1, "a")),
+        ("u", (2, "b"), (2, "c")),
+    ]
+    assert changes.answer("of_capitals", "capitals") == [
+        ("i", None, (2, "b")),
+        ("d", (2, "b"), None),
+        ("u", (1, "a"), (1, "c")),
+        ("u", (1, "c"), (1, "d")),
+    ]
+
+
+@pytest.mark.one_format("delta")
 def test_a_clone_over_a_table_is_a_change_of_its_rows_as_far_as_the_feed_is_known(changes: Changes) -> None:
     changes.create("given", "id int, v string, n int")
     changes.write("given", "insert into {t} values (1, 'z', 7)")

@@ -51,6 +51,6 @@
     {%- if own == type or 'string' not in [own, type] -%}{%- do return(value) -%}{%- endif -%}
     {%- if type == 'string' -%}{%- do return('to_json(' ~ value ~ ')' if '<' in own else 'cast(' ~ value ~ ' as string)') -%}{%- endif -%}
     {%- set text = dbt_cdc._type_text(type) -%}
-    {%- set read = 'from_json(' ~ value ~ ', ' ~ dbt_cdc._literal(text) ~ ')' if '<' in type else 'try_cast(' ~ value ~ ' as ' ~ text ~ ')' -%}
+    {%- set read = 'from_json(' ~ value ~ ', ' ~ dbt_cdc._literal(text) ~ ')' if '<' in type else dbt_cdc._read_as(value, text) -%}
     {%- do return(dbt_cdc._read_or_fail('from_debezium', name, type, value, read)) -%}
 {%- endmacro -%}

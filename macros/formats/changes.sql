@@ -4,12 +4,11 @@
     type: it goes through a shuffle), ts. -#}
 
 {%- macro delta__changes(table, begin, end) -%}
-    {#- Delta refuses its feed over commits that take columns away, or their mapping to names, and before or at a commit that
-        retyped a column or made the table anew with other columns; there each commit is compared with the one before. -#}
+    {#- Delta refuses its feed over commits that take columns away, and before or at a commit that retyped a column, made the
+        table anew with other columns, or took their mapping to names; there each commit is compared with the one before. -#}
     {%- set commits = table.timeline.commits -%}
-    {%- set taken = ['DROP COLUMNS', 'REPLACE COLUMNS', 'REMOVE COLUMN MAPPING'] -%}
-    {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', taken) | list
-           or dbt_cdc._delta_other_columns(table, begin) -%}
+    {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', ['DROP COLUMNS', 'REPLACE COLUMNS']) | list
+           or dbt_cdc._delta_unmapped(commits, begin) or dbt_cdc._delta_other_columns(table, begin) -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', dbt_cdc.delta__feed_faults(table.columns))) -%}
@@ -26,6 +25,18 @@
         _commit_version as version,
         _commit_timestamp as ts
     from {{ feed }}
+{%- endmacro -%}
+
+
+{%- macro _delta_unmapped(commits, begin) -%}
+    {#- Has the table lost the mapping of its columns to names since? -#}
+    {%- for place in range(begin + 1, commits | length) -%}
+        {%- set made_without = 'REPLACE TABLE' in commits[place].operation and not commits[place].maps -%}
+        {%- if commits[place].operation == 'REMOVE COLUMN MAPPING' or (made_without and commits[:place] | selectattr('maps') | list) -%}
+            {%- do return(true) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(false) -%}
 {%- endmacro -%}
 
 

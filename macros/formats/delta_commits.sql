@@ -2,7 +2,7 @@
 
 {%- macro _delta_commits(relation) -%}
     {#- Oldest first: {version, micros, operation, parameters, quiet: rows stay as they are, keeps_files: takes none away,
-        retypes: columns may be others after it}. -#}
+        retypes: columns may be others after it, maps: it says how columns are mapped to names}. -#}
     {%- set rows, commits = run_query('describe history ' ~ relation).rows | list, [] -%}
     {%- do rows.reverse() -%}
     {%- set micros = dbt_cdc._delta_commit_times(relation, rows) -%}
@@ -18,6 +18,7 @@
             'keeps_files': is_metadata or 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
             'retypes': 'REPLACE TABLE' in operation or parameters.get('mode') == 'Overwrite'
                        or operation in ['RESTORE', 'CLONE', 'CHANGE COLUMN', 'CHANGE COLUMNS'],
+            'maps': 'delta.columnMapping.mode' in (row['operationParameters'] | string),
         }) -%}
     {%- endfor -%}
     {%- do return(commits) -%}
@@ -61,10 +62,8 @@
     {%- set read = fromjson(text) -%}
     {%- if read is mapping -%}{%- do return(read) -%}{%- endif -%}
     {%- set found = {} -%}
-    {%- for name in ['mode', 'outputMode', 'version', 'timestamp', 'specifiedRetentionMillis', 'defaultRetentionMillis'] -%}
-        {%- for value in modules.re.findall('"' ~ name ~ '"\\s*:\\s*"?(\\w[^",}]*)', text) if value != 'null' -%}
-            {%- do found.update({name: value}) -%}
-        {%- endfor -%}
+    {%- for name in ['mode', 'outputMode', 'version', 'specifiedRetentionMillis', 'defaultRetentionMillis'] -%}
+        {%- for value in modules.re.findall('"' ~ name ~ '"\\s*:\\s*"?(\\w+)', text) -%}{%- do found.update({name: value}) -%}{%- endfor -%}
     {%- endfor -%}
     {%- set feed = 'delta.enableChangeDataFeed' -%}
     {%- for value in modules.re.findall('"' ~ feed ~ '"(?:\\s*:\\s*"(\\w+))?', text) -%}

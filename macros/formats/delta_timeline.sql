@@ -52,8 +52,11 @@
     {%- set version, moment = commit.parameters.get('version'), commit.parameters.get('timestamp') -%}
     {%- if version is not none -%}{%- do return(version | int) -%}{%- endif -%}
     {%- set micros = run_query('select unix_micros(try_cast(' ~ dbt_cdc._literal(moment) ~ ' as timestamp_ltz))')[0][0] -%}
-    {%- set until = commits | selectattr('micros', 'le', micros | int) | list if micros is not none else [] -%}
-    {%- do return(until[-1].version | int if until else -1) -%}
+    {%- set known = namespace(version=-1) -%}
+    {%- for older in commits if micros is not none and older.micros <= micros | int and older.version | int < commit.version | int -%}
+        {%- set known.version = older.version | int -%}
+    {%- endfor -%}
+    {%- do return(known.version) -%}
 {%- endmacro -%}
 
 

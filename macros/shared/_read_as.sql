@@ -16,7 +16,7 @@
     {%- if dbt_cdc._base_type(type) == 'timestamp' -%}
         {%- do return('if(' ~ is_text ~ ' and cast(' ~ value ~ " as string) rlike '^[^0-9T]*(T|[0-9]+:)', null, " ~ read ~ ')') -%}
     {%- elif dbt_cdc._base_type(type) == 'date' -%}
-        {%- set day = '^[^!-~]*[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?Z?)?[^!-~]*$' -%}
+        {%- set day = '^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$' -%}
         {%- do return('if(' ~ is_text ~ ' and not cast(' ~ value ~ " as string) rlike '" ~ day ~ "', null, " ~ read ~ ')') -%}
     {%- elif dbt_cdc._base_type(type) != 'decimal' -%}
         {%- do return(read) -%}

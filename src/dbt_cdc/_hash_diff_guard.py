@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dbt_cdc._hash_diff_layout import LOAD, Settings
-from dbt_cdc._hash_diff_tables import FIRST_LOAD, Marker, Tables
+from dbt_cdc._hash_diff_layout import LOAD, Marker, Settings
+from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
 
 
 def foreign_faults(tables: Tables) -> list[str]:

@@ -13,7 +13,7 @@ FAULT = "_dbt_cdc_fault"
 #: Text such as 12:00 or T12:00Z, to which Spark adds the day of the run.
 _TIME_OF_DAY = "^[^0-9T]*(T|[0-9]+:)"
 #: Text of a day. Of others Spark takes what it finds (2024, 202403), and leaves out what follows (10:30, 'or so').
-_DAY = "^[^!-~]*[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?Z?)?[^!-~]*$"
+_DAY = "^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$"
 _EXACT = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal")
 _MOMENTS = ("timestamp_ltz", "timestamp_ntz")
 NULL_KEY, CAST = "null key part: ", "does not cast: "
@@ -114,11 +114,11 @@ def _cast(column: Column) -> str:
     source = quote(column.source or "")
     if column.type == column.source_type:
         return f"if({source} is null, null, {source})"
-    cast = f"try_cast({source} as {column.type})"
+    cast, text = f"try_cast({source} as {column.type})", f"cast({source} as string)"
     if column.type == "timestamp_ltz" and column.source_type.startswith("string"):
-        return f"if({source} rlike '{_TIME_OF_DAY}', null, {cast})"
+        return f"if({text} rlike '{_TIME_OF_DAY}', null, {cast})"
     if column.type == "date" and column.source_type.startswith("string"):
-        return f"if({source} rlike '{_DAY}', {cast}, null)"
+        return f"if({text} rlike '{_DAY}', {cast}, null)"
     return cast
 
 

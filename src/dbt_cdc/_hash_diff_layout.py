@@ -72,8 +72,8 @@ class Settings:
     @property
     def late_properties(self) -> dict[str, str]:
         """Table properties that a run which was killed may not have come to set."""
-        late, given = format_of(self.format).set_later, self.table_properties
-        return {name: str(property_text(value)) for name, value in given.items() if name in late}
+        given = {name: str(property_text(value)) for name, value in self.table_properties.items()}
+        return {name: given[name] for name in format_of(self.format).set_later if given.get(name) == "true"}
 
     @property
     def date(self) -> str:
@@ -142,6 +142,15 @@ class Layout:
             "dbt_cdc.ignore_columns": names(self.of("ignored")),
             "dbt_cdc.sensitive_columns": names(self.sensitive),
         }
+
+
+@dataclass(frozen=True)
+class Marker:
+    """What the base table knows about its last load."""
+
+    load: str
+    effective_date: str
+    rows: int | None = field(default=None, compare=False)  # current ones; None where they are still to be counted
 
 
 @dataclass(frozen=True)

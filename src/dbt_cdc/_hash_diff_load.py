@@ -25,8 +25,8 @@ from dbt_cdc._hash_diff_incoming import (
     row_text,
     stage,
 )
-from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Settings, Stored, fail, resolve
-from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Marker, Tables
+from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Marker, Settings, Stored, fail, resolve
+from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Tables
 from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc._submission import Outcome
 

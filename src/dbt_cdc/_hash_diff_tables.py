@@ -13,7 +13,6 @@ import re
 import time
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -21,7 +20,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
-from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Settings, Stored
+from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Marker, Settings, Stored
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted, type_text
 from dbt_cdc._writer import Target, write
 
@@ -36,15 +35,6 @@ MODEL_OF = "dbt_cdc.model_of"
 ATTEMPTS = 3
 
 _log = AdapterLogger("dbt_cdc")
-
-
-@dataclass(frozen=True)
-class Marker:
-    """What the base table knows about its last load."""
-
-    load: str
-    effective_date: str
-    rows: int | None = field(default=None, compare=False)  # current ones; None where they are still to be counted
 
 
 class Tables:
@@ -378,9 +368,12 @@ where b.keyhash <> '' and b.operation <> 'D'
         """What loads since a date (None: of all dates) rejected, where the model rejects no more."""
         rejects = self.settings.rejects
         own = ["eff_start_date", "keyhash", "fault", "incoming_row"]
-        if self.exists(rejects) and self.spark.table(rejects).columns == own:
-            statement = f"delete from {rejects} where eff_start_date >= {since}" if since else f"drop table {rejects}"
-            self.spark.sql(statement)
+        if not self.exists(rejects) or self.spark.table(rejects).columns != own:
+            return
+        if since is None:
+            self.spark.sql(f"drop table {rejects}")
+        elif not self.spark.table(rejects).where(f"eff_start_date >= {since}").isEmpty():
+            self.spark.sql(f"delete from {rejects} where eff_start_date >= {since}")
 
     def _show(self, name: str, columns: list[str], query: str, as_view: bool) -> None:
         if not as_view:

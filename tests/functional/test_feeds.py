@@ -334,6 +334,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     store(project, "no_tombstone", [('{"payload": null, "id": 1}',)], "value string")
     unreadable: dict[str, Any] = {"id": "x1", "amount": "a", "day": "soon", "bytes": "é!"}
     unreadable |= {"noon": "12:00:00"}  # of which day?
+    unreadable |= {"clock": "2024-01-31T10:30:00Z", "roughly": "2024-01-31 or so", "month": "202403"}
     unreadable |= {
         "forever": 9223372036825200000,
         "eternal": -9223372036832400000,
@@ -345,6 +346,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     micro_time = with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})
     store(project, "micro_times", texts([micro_time]), "value string")
     store(project, "dms_rows", [("I", "12a", "2024-01-01")], "Op string, amount string, changed string")
+    store(project, "dms_clock", [("I", "2024-01-31 10:30", "2024-01-01")], "Op string, day string, changed string")
     store(project, "dms_finer", [("I", "10.505", "2024-01-01")], "Op string, amount string, changed string")
     kind = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "4"}}
     finer = with_schema(payload("c", 1, after={"amount": "MDk="}), {"amount": kind})  # 12345 ten-thousandths
@@ -357,7 +359,15 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     types |= {"forever": "timestamp", "eternal": "timestamp_ntz", "oldest": "timestamp", "far": "timestamp_ntz"}
     types |= {"ever": "timestamp", "never": "timestamp_ntz", "endless": "timestamp"}
     types |= {"sizes": "array<int>", "more": "map<string,int>", "pair": "struct<a: struct<b: array<int>>>"}
-    encodings = {"amount": "text", "bytes": "base64", "forever": "millis", "eternal": "millis", "oldest": "nanos"}
+    types |= {"clock": "date", "roughly": "date", "month": "date"}
+    encodings = {
+        "month": "text",
+        "amount": "text",
+        "bytes": "base64",
+        "forever": "millis",
+        "eternal": "millis",
+        "oldest": "nanos",
+    }
     encodings |= {"ever": "micros", "never": "micros", "endless": "nanos", "far": "micros"}
     one_each = {
         f"models/unreadable_{name}.sql": model(
@@ -385,6 +395,9 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             "models/micro_times_read.sql": model(f"from_debezium({table('micro_times')}, columns={{'born': 'date'}})"),
             "models/dms_read.sql": model(
                 f"from_dms({table('dms_rows')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')"
+            ),
+            "models/dms_clock_read.sql": model(
+                f"from_dms({table('dms_clock')}, columns={{'day': 'date'}}, timestamp='changed')"
             ),
             "models/dms_finer_read.sql": model(
                 f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')"
@@ -418,6 +431,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
             for name, value in unreadable.items()
         ),
         "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 12a",
+        "dbt_cdc: from_dms: column day (date) can not be read from: 2024-01-31 10:30",
         "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 10.505",
         "dbt_cdc: from_dms: column amount (decimal(38,2)) can not be read from: 10.505",
         "opless has a row that is no Debezium envelope",
@@ -450,6 +464,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "unreadable",
         "micro_times",
         "dms_rows",
+        "dms_clock",
         "dms_finer",
         "finer",
         "structs",

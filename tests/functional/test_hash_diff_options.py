@@ -546,7 +546,7 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
 def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query = "select 1 as id, 3.7D as n, 9007199254740993L as wide, 0.1D as near, array('1', 'x') as tags, 5 as day, 'T12:00Z' as noon"
     query += ", 2 as flag, 'ABC' as code, timestamp'2024-01-01 10:30:00' as born, timestamp'2024-01-01' as whole"
-    query += ", '2024-01-31 10:30' as stamp, '2024-01-31 or so' as said, '202403' as month, ' 2024-1-31 00:00:00' as midnight"
+    query += ", '2024-01-31 10:30' as stamp, '2024-01-31 or so' as said, '202403' as month, ' 2024-1-31 00:00:00+00:00' as midnight, '2024-01-31 ' as plain"
     project.write(
         {
             "models/t.py": f"""
@@ -558,7 +558,7 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     )
     types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float", "noon": "timestamp"}
     types |= {"flag": "boolean", "code": "character(2)", "born": "date", "whole": "date"}
-    types |= {"stamp": "date", "said": "date", "month": "date", "midnight": "date"}
+    types |= {"stamp": "date", "said": "date", "month": "date", "midnight": "date", "plain": "date"}
     lost = "n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z', flag (boolean) '2', "
     lost += "code (varchar(2)) 'ABC', born (date) '2024-01-01 10:30:00', stamp (date) '2024-01-31 10:30', "
     lost += "said (date) '2024-01-31 or so', month (date) '202403'. "

@@ -460,14 +460,19 @@ def test_a_table_made_anew_with_other_capitals_and_one_restored_by_time_keep_the
     moment = changes.commits("timed")[1][1].strftime("%Y-%m-%d %H:%M:%S.%f")
     changes.write("timed", f"restore table {{t}} to timestamp as of '{moment}'", "update {t} set v = 'c' where id = 2")
 
-    def anew(columns: str, mapping: str = "") -> str:
-        return (
-            f"create or replace table {{t}} using delta tblproperties ({FEED_ON['delta']}{mapping}) as select {columns}"
-        )
+    def anew(columns: str) -> str:
+        return f"create or replace table {{t}} using delta tblproperties ({FEED_ON['delta']}) as select {columns}"
 
     changes.write("capitals", anew("1 as ID, 'a' as v"), "insert into {t} values (2, 'b')", anew("1 as id, 'c' as v"))
     changes.write("capitals", "update {t} set v = 'd' where id = 1")
-    changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id', begin=0" for name in ("timed", "capitals")})
+    # columns that are no longer mapped to names
+    unmap = "alter table {t} set tblproperties ('delta.columnMapping.mode' = 'none')"
+    for name, change in {"replaced": anew("1 as id, 'b' as v"), "unmapped": unmap}.items():
+        changes.create(name, "id int, v string", properties="'delta.columnMapping.mode' = 'name'")
+        changes.write(name, "insert into {t} values (1, 'a')", change, "update {t} set v = 'd'")
+    tables = ("timed", "capitals", "replaced", "unmapped")
+    changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id', begin=0" for name in tables})
+    changes.ask(late="'{schema}.replaced', unique_key='id', begin=1, end=2")
     changes.project.dbt("run")
     assert changes.answer("of_timed", "timed") == [
         ("i", None, (1, "a")),
@@ -482,6 +487,10 @@ def test_a_table_made_anew_with_other_capitals_and_one_restored_by_time_keep_the
         ("u", (1, "a"), (1, "c")),
         ("u", (1, "c"), (1, "d")),
     ]
+    anew_rows = [("u", (1, "a"), (1, "b")), ("u", (1, "b"), (1, "d"))]
+    assert changes.answer("of_replaced", "replaced") == [("i", None, (1, "a")), *anew_rows]
+    assert changes.answer("late", "replaced") == anew_rows[:1]
+    assert changes.answer("of_unmapped", "unmapped") == [("i", None, (1, "a")), ("u", (1, "a"), (1, "d"))]
 
 
 @pytest.mark.one_format("delta")

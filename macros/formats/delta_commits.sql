@@ -2,7 +2,8 @@
 
 {%- macro _delta_commits(relation) -%}
     {#- Oldest first: {version, micros, operation, parameters, quiet: rows stay as they are, keeps_files: takes none away,
-        retypes: columns may be others after it, maps: it says how columns are mapped to names}. -#}
+        retypes: columns may be others after it, maps: it says how columns are mapped to names,
+        restores: the version that it brings back, or none}. -#}
     {%- set rows, commits = run_query('describe history ' ~ relation).rows | list, [] -%}
     {%- do rows.reverse() -%}
     {%- set micros = dbt_cdc._delta_commit_times(relation, rows) -%}
@@ -18,10 +19,23 @@
             'keeps_files': is_metadata or 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
             'retypes': 'REPLACE TABLE' in operation or parameters.get('mode') == 'Overwrite'
                        or operation in ['RESTORE', 'CLONE', 'CHANGE COLUMN', 'CHANGE COLUMNS'],
+            'restores': dbt_cdc._delta_restored(row['version'] | int, operation, parameters, commits),
             'maps': 'delta.columnMapping.mode' in (row['operationParameters'] | string),
         }) -%}
     {%- endfor -%}
     {%- do return(commits) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_restored(version, operation, parameters, before) -%}
+    {#- -1 where that is not known, or of another table, cloned over this one; `before`: the commits that came before. -#}
+    {%- if operation == 'CLONE' and version > 0 -%}{%- do return(-1) -%}{%- endif -%}
+    {%- if operation != 'RESTORE' -%}{%- do return(none) -%}{%- endif -%}
+    {%- if parameters.get('version') is not none -%}{%- do return(parameters['version'] | int) -%}{%- endif -%}
+    {%- set moment = dbt_cdc._literal(parameters.get('timestamp')) -%}
+    {%- set micros = run_query('select unix_micros(try_cast(' ~ moment ~ ' as timestamp_ltz))')[0][0] -%}
+    {%- set until = before | selectattr('micros', 'le', micros | int) | list if micros is not none else [] -%}
+    {%- do return(until[-1].version | int if until else -1) -%}
 {%- endmacro -%}
 
 

@@ -25,10 +25,9 @@
         and CLONE bring the feed's state, too: where that was not surely on, it is known again after the commit. -#}
     {%- set fed = namespace(is_on=none, since=none) -%}
     {%- for commit in commits -%}
-        {%- set restored = dbt_cdc._delta_restored(commit, commits) -%}
         {%- if commit.operation == 'CLONE' and fed.is_on is sameas true -%}
             {%- set fed.is_on = none -%}
-        {%- elif restored is not none and (fed.since is none or restored < commits[fed.since].version | int) -%}
+        {%- elif commit.restores is not none and (fed.since is none or commit.restores < commits[fed.since].version | int) -%}
             {%- set fed.is_on, fed.since = none, loop.index0 + 1 -%}
         {%- endif -%}
         {%- set said = dbt_cdc._delta_feed_state(commit.operation, commit.parameters) -%}
@@ -42,21 +41,6 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do return(fed.since or 0) -%}
-{%- endmacro -%}
-
-
-{%- macro _delta_restored(commit, commits) -%}
-    {#- The version that a commit brings back, or none; -1 where that is not known, or of another table, cloned over this one. -#}
-    {%- if commit.operation == 'CLONE' and commit.version != '0' -%}{%- do return(-1) -%}{%- endif -%}
-    {%- if commit.operation != 'RESTORE' -%}{%- do return(none) -%}{%- endif -%}
-    {%- set version, moment = commit.parameters.get('version'), commit.parameters.get('timestamp') -%}
-    {%- if version is not none -%}{%- do return(version | int) -%}{%- endif -%}
-    {%- set micros = run_query('select unix_micros(try_cast(' ~ dbt_cdc._literal(moment) ~ ' as timestamp_ltz))')[0][0] -%}
-    {%- set known = namespace(version=-1) -%}
-    {%- for older in commits if micros is not none and older.micros <= micros | int and older.version | int < commit.version | int -%}
-        {%- set known.version = older.version | int -%}
-    {%- endfor -%}
-    {%- do return(known.version) -%}
 {%- endmacro -%}
 
 
@@ -79,9 +63,8 @@
     {#- Place of the last commit that renamed a column, or brought back a version from before one that did; or none. -#}
     {%- set renamed = namespace(place=none) -%}
     {%- for commit in commits -%}
-        {%- set restored = dbt_cdc._delta_restored(commit, commits) -%}
-        {%- set taken_back = restored is not none and renamed.place is not none
-                             and restored < commits[renamed.place].version | int -%}
+        {%- set taken_back = commit.restores is not none and renamed.place is not none
+                             and commit.restores < commits[renamed.place].version | int -%}
         {%- if commit.operation == 'RENAME COLUMN' or taken_back -%}{%- set renamed.place = loop.index0 -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(renamed.place) -%}

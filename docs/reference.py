@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,9 @@ def macro_section(macro: dict[str, object]) -> list[str]:
     assert isinstance(arguments, list)
     name = str(macro["name"])
     is_test = name.startswith("test_")
-    heading = f"Generic test `dbt_cdc.{name[5:]}`" if is_test else f"`dbt_cdc.{name}({macro_call(name)})`"
-    lines = [f"### {heading}", "", str(macro["description"]).strip(), ""]
+    heading = f"Generic test `dbt_cdc.{name[5:]}`" if is_test else f"`dbt_cdc.{name}`"
+    call = [] if is_test else ["```", f"{name}({macro_call(name)})", "```", ""]
+    lines = [f"### {heading}", "", *call, str(macro["description"]).strip(), ""]
     if arguments:
         lines += ["| argument | type | meaning |", "|---|---|---|"]
         lines += [f"| `{a['name']}` | {a['type']} | {' '.join(a['description'].split())} |" for a in arguments]
@@ -43,11 +45,36 @@ def macro_section(macro: dict[str, object]) -> list[str]:
     return lines
 
 
+def call_of(name: str, thing: Any) -> list[str]:
+    """The call of a function or a class as a block of code, with a line for each argument where they are many."""
+    if inspect.ismodule(thing):
+        return []
+    signature = inspect.signature(thing)
+    given = [
+        p.replace(default=type(p.default)) if is_dataclass(p.default) else p for p in signature.parameters.values()
+    ]
+    text = str(signature.replace(parameters=given))
+    text = re.sub(r"<class '[\w.]*\.(\w+)'>", r"\1()", text)
+    text = re.sub(r"(: |-> )(['\"])(.*?)\2", r"\1\3", text)
+    if len(text) > 90:
+        arguments, _, result = text[1:].rpartition(") -> ")
+        lines = re.split(r", (?![^\[(]*[\])])", arguments)
+        text = "(\n" + "".join(f"    {line},\n" for line in lines) + f") -> {result}"
+    return ["```python", name.rpartition(".")[2] + text, "```", ""]
+
+
+def docstring(thing: Any) -> str:
+    """A docstring as Markdown: roles of Sphinx become code, the sections of Google's style lists."""
+    text = re.sub(r":\w+:`", "`", inspect.getdoc(thing) or "").replace("``", "`")
+    text = re.sub(r"(?m)^(Args|Returns|Raises):$", r"\1:\n", text)
+    text = re.sub(r"(?m)^ {4}(\w+): ", r"- `\1`: ", text)
+    return re.sub(r"(?m)^ {8}", "  ", text)
+
+
 def python_section(name: str, thing: Any) -> list[str]:
     """One function or class, or a module and what it exports: calls and docstrings."""
     inside = [*thing.__all__] if inspect.ismodule(thing) else []
-    call = "" if inspect.ismodule(thing) else re.sub(r"(: |-> )'([^']*)'", r"\1\2", str(inspect.signature(thing)))
-    lines = [f"### `{name}{call}`", "", inspect.getdoc(thing) or "", ""]
+    lines = [f"### `{name}`", "", *call_of(name, thing), docstring(thing), ""]
     return lines + [line for part in inside for line in python_section(f"{name}.{part}", getattr(thing, part))]
 
 

@@ -1,5 +1,5 @@
 {#- A ledger and {{ this }} made anew: a first run, a full refresh, or a killed one of these finished. -#}
-{%- macro _apply_create_ledger(plan, state) -%}
+{%- macro _apply_begin_ledger(plan, state) -%}
     {#- A new ledger with the first batch in it, unless another run has made one since this one looked. -#}
     {%- if not state.replace and dbt_cdc._load_relation(plan.ledger) is not none -%}
         {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()]) -%}
@@ -7,10 +7,9 @@
     {%- if state.replace and state.ledger is not none and dbt_cdc._format_of(state.ledger) != plan.format -%}
         {%- do adapter.drop_relation(state.ledger) -%}
     {%- endif -%}
-    {%- set properties = {'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson} -%}
-    {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
-    {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'purged', plan.batch) -%}
-    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.ledger, query, properties=properties)) -%}
+    {%- set purged = dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'purged', plan.batch) -%}
+    {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ purged -%}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_ledger(plan, query)) -%}
 {%- endmacro -%}
 
 
@@ -29,7 +28,7 @@ select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ')
 from versions
     {%- endset -%}
     {%- do plan.update(replace=true) -%}
-    {%- set sql = dbt_cdc._apply_create(plan, plan.target, query, properties={'dbt_cdc.generation': generation}) -%}
+    {%- set sql = dbt_cdc._apply_create_target(plan, query, generation) -%}
     {%- do dbt_cdc._apply_execute(sql) -%}
     {%- if config.get('contract').enforced -%}{%- do persist_constraints(plan.target, model) -%}{%- endif -%}
     {%- if plan.later -%}{%- do dbt_cdc._set_properties(plan.target, plan.later) -%}{%- endif -%}
@@ -45,15 +44,15 @@ from versions
 {%- macro _apply_finish_build(plan, batches, generation) -%}
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
         A ledger that is another run's by now will have {{ this }} built anew by the next run. -#}
-    {%- set after = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch) -%}
+    {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
     {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != generation -%}
         {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()], wrote='what it wrote gives way to what the other wrote') -%}
     {%- endif -%}
-    {%- if after.begun == plan.begun -%}
-        {%- do dbt_cdc._apply_mark(plan, 'applied', batches) -%}
+    {%- if after.signature == plan.signature -%}
+        {%- do dbt_cdc._apply_mark(plan, batches) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_look_anew(plan) -%}
-        {%- do plan.update(begun=after.begun) -%}
+        {%- do plan.update(signature=after.signature) -%}
         {%- do dbt_cdc._apply_show(plan, batches, everything=true) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -93,7 +93,7 @@ from moments
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
     {%- do plan.update(events=row[0] | int, fresh=row[1] | int, fresh_truncates=row[2] | int) -%}
-    {%- if row[3] and plan.conflict == 'error' -%}{%- do plan.faults.append(dbt_cdc._apply_contradictions(plan)) -%}{%- endif -%}
+    {%- if row[3] and plan.options.on_conflict == 'error' -%}{%- do plan.faults.append(dbt_cdc._apply_contradictions(plan)) -%}{%- endif -%}
 {%- endmacro -%}
 
 

@@ -25,7 +25,7 @@
     {%- do dbt_cdc._apply_image_order(plan, named) -%}
     {%- do dbt_cdc._apply_compare(plan) -%}
     {%- if plan.faults -%}{%- do return(none) -%}{%- endif -%}
-    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.images, dbt_cdc._apply_images_query(plan, named), temporary=true)) -%}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(plan.images, dbt_cdc._apply_images_query(plan, named))) -%}
     {%- do plan.update(given='select * from ' ~ plan.images) -%}
     {%- set images = plan.rows -%}
     {%- do dbt_cdc._apply_examine(plan) -%}
@@ -59,7 +59,7 @@ one_each as (
 
 images as (
     select {{ columns }}, _dbt_cdc_sequence from one_each where _dbt_cdc_rank = 1
-    {%- if plan.known %}
+    {%- if plan.has_ledger %}
     union all
     select {{ dbt_cdc._apply_live_columns(plan) | join(', ') }}, null as _dbt_cdc_sequence from {{ plan.target }}
     {%- if plan.intervals %} where {{ dbt_cdc._apply_live(plan) }}{% endif %}

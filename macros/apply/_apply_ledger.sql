@@ -1,4 +1,5 @@
-{#- The ledger, `<model>__events`: the set of all events ever given, and markers. It only grows, batch by batch:
+{#- The ledger, `<model>__events`: the set of all events ever given, and markers. Runs add to it, batch by
+    batch; a purge takes out what is forgotten, and an image that can't be applied is taken back:
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
       begun               the events of a batch are recorded (of images: one marker for each version, in whose _dbt_cdc_columns is the
@@ -34,7 +35,7 @@ recorded as (
 select {{ dbt_cdc._quoted_list(columns) | join(', ') }} from recorded
 union all
 {{ dbt_cdc._apply_marker(columns, 'begun', plan.batch,
-                         {'_dbt_cdc_sequence': 'version', '_dbt_cdc_columns': "array('" ~ plan.begun ~ "')"} if plan.versions else {}) }}
+                         {'_dbt_cdc_sequence': 'version', '_dbt_cdc_columns': "array('" ~ plan.signature ~ "')"} if plan.versions else {}) }}
 {%- if plan.versions %}
 from ({{ plan.versions }}) as versions
 {%- endif %}
@@ -50,9 +51,9 @@ from ({{ plan.versions }}) as versions
 {%- endmacro -%}
 
 
-{%- macro _apply_batches(ledger, format, batch='', retention='0 seconds') -%}
+{%- macro _apply_markers(ledger, format, batch='', retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
-          begun          a signature of what other runs than `batch` recorded and purged
+          signature      a signature of what other runs than `batch` recorded and purged
           pending        batches that were recorded but never applied, because their run was killed
           everything     whether one of those concerns all keys: it has a truncate, or is called so
           truncated      whether there ever was a truncate
@@ -63,7 +64,7 @@ from ({{ plan.versions }}) as versions
     {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged' and not coalesce(startswith(_dbt_cdc_batch, 'purge-'), false), _dbt_cdc_processed_at, null))" -%}
     {%- set query -%}
 select
-    {{ dbt_cdc._apply_signature(batch) }} as begun,
+    {{ dbt_cdc._apply_signature(batch) }} as signature,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }})
         or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_of_all_keys('') }}')) as everything,
@@ -74,7 +75,7 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {%- endset -%}
     {%- do dbt_cdc._look_again(ledger, format) -%}
     {%- set row = run_query(query)[0] -%}
-    {%- do return({'begun': row[0], 'pending': row[1].split(' ') if row[1] else [],
+    {%- do return({'signature': row[0], 'pending': row[1].split(' ') if row[1] else [],
                    'everything': row[2], 'purge_due': row[3], 'truncated': row[4]}) -%}
 {%- endmacro -%}
 

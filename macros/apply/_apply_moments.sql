@@ -31,9 +31,9 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_interval_columns(plan) -%}
+{%- macro _apply_interval_columns(intervals) -%}
     {%- set columns = [] -%}
-    {%- for interval in plan.intervals -%}{%- do columns.extend([interval.start, interval.end]) -%}{%- endfor -%}
+    {%- for interval in intervals -%}{%- do columns.extend([interval.start, interval.end]) -%}{%- endfor -%}
     {%- do return(columns) -%}
 {%- endmacro -%}
 
@@ -68,5 +68,5 @@
 
 {%- macro _apply_target_columns(plan) -%}
     {#- Column order of the target: the batch's own on creation, then starts and ends. -#}
-    {%- do return(plan.order + dbt_cdc._apply_interval_columns(plan)) -%}
+    {%- do return(plan.order + dbt_cdc._apply_interval_columns(plan.intervals)) -%}
 {%- endmacro -%}

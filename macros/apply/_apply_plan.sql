@@ -2,13 +2,14 @@
     Set here:
       target, ledger                      relations: {{ this }} and its bookkeeping
       stage, images, touched, changes     and the run's temporary tables
-      options, scd, conflict, format      the node's options; of them 1, 2 or bitemporal, on_conflict; file_format
-      batch, known, replace               this run's id; whether there is a ledger; whether tables are made by `or replace`
+      options, format                     the node's options; its file_format
+      batch, has_ledger, replace          this run's id; whether there is a ledger; whether tables are made by `or replace`
       names, types, reads_nothing         the batch's columns (lower case), their types; whether its rows count (--empty)
       key, payload, intervals, order      the target's columns: payload is a list of {name, source: the batch's column or none,
                                           type, tracked, ignore_null, partial}, intervals one of {start, end, of: their moment},
                                           order all names but those of intervals; reserved: the names of intervals
-      new, casts, nulls                   columns to add; what the batch's are cast to; those without a type
+      new, casts, nulls                   columns to add; what the batch's are cast to; those that are NULL throughout,
+                                          whose type need not be the table's
       columns_to_update                   the batch's column of that option, or none
       moments                             name -> {sql: over the batch, parts: of a struct, type, option}: `sequence`, and
                                           `system` where the table is bitemporal
@@ -16,7 +17,7 @@
       checks                              the table's constraints: what each is called -> SQL
       faults                              what is wrong, sentence by sentence
     Set by later steps:
-      begun, truncated, purge_due         _apply_recover: tells the batches that other runs have recorded; whether there was
+      signature, truncated, purge_due     _apply_recover: tells the batches that other runs have recorded; whether there was
                                           ever a truncate; whether old deletes are to be forgotten
       wrong, rows, deletes, truncates     _apply_examine: conditions by name; counts of the batch
       bounds                              ranges of the keys it touches, or none: any
@@ -25,20 +26,20 @@
                                           (false); none: it was not made
       events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
       written                             _apply_write: `changes` was made
-      later                               _apply_create: properties that the new target gets once it is made -#}
+      later                               _apply_create_target: properties that the new target gets once it is made -#}
 {%- macro _apply_plan(options, relations, state) -%}
-    {%- set batch = dbt_cdc._columns_of(relations.stage) -%}
-    {%- set known = dbt_cdc._apply_known(relations, state, options) -%}
-    {%- set names = batch | map(attribute='name') | list -%}
-    {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, batch) -%}
+    {%- set staged = dbt_cdc._columns_of(relations.stage) -%}
+    {%- set known = dbt_cdc._apply_table_columns(relations, state, options) -%}
+    {%- set names = staged | map(attribute='name') | list -%}
+    {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, staged) -%}
     {%- set plan = dict(
-        relations, options=options, scd=options.stored_as_scd_type, conflict=options.on_conflict, format=dbt_cdc._file_format(),
-        batch=state.batch, known=state.kept is not none, replace=state.replace,
+        relations, options=options, format=dbt_cdc._file_format(),
+        batch=state.batch, has_ledger=state.kept is not none, replace=state.replace,
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
         faults=faults,
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
-        begun='0', truncated=false, purge_due=false, given=none, versions=none, collected=none, written=false,
+        signature='0', truncated=false, purge_due=false, given=none, versions=none, collected=none, written=false,
     ) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
@@ -49,14 +50,14 @@
         {%- do plan.key.append(dbt_cdc._spelled(name, known | map(attribute='name'))) -%}
     {%- endfor -%}
     {%- do plan.update(moments={'sequence': dbt_cdc._apply_moment(options, 'sequence_by', names, faults)}) -%}
-    {%- if plan.scd == 'bitemporal' -%}
+    {%- if plan.options.stored_as_scd_type == 'bitemporal' -%}
         {%- do plan.moments.update(system=dbt_cdc._apply_moment(options, 'system_sequence_by', names, faults)) -%}
     {%- endif -%}
-    {%- do plan.update(reserved=dbt_cdc._apply_interval_columns(plan) | map('lower') | list) -%}
+    {%- do plan.update(reserved=dbt_cdc._apply_interval_columns(plan.intervals) | map('lower') | list) -%}
     {%- do faults.extend(dbt_cdc._apply_name_faults(plan)) -%}
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
     {%- do faults.extend(dbt_cdc._failing_name_faults(plan.key + reaching, plan.format)) -%}
-    {%- do plan.update(payload=dbt_cdc._apply_payload(plan, batch, known, reaching)) -%}
+    {%- do plan.update(payload=dbt_cdc._apply_payload(plan, staged, known, reaching)) -%}
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
     {%- set own = dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known) -%}
     {%- do plan.update(casts=dbt_cdc._apply_casts(plan, own)) -%}
@@ -77,7 +78,7 @@
     {%- for name in plan.key if (name | lower).startswith('_dbt_cdc_') -%}
         {%- do faults.append("the key column '" ~ name ~ "' has a name that apply_changes uses itself: rename it") -%}
     {%- endfor -%}
-    {%- for name in plan.key + dbt_cdc._apply_interval_columns(plan) -%}
+    {%- for name in plan.key + dbt_cdc._apply_interval_columns(plan.intervals) -%}
         {%- if name | lower in taken -%}
             {%- do faults.append("two columns of the table would be called '" ~ name ~ "': the key, start_at_column, end_at_column"
                                  ~ " and their like need names of their own") -%}
@@ -100,7 +101,7 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_known(relations, state, options) -%}
+{%- macro _apply_table_columns(relations, state, options) -%}
     {#- The columns of the table as it is, but for those that others have added to it, or, where it has to be built from the
         ledger, as it was created. -#}
     {%- if not state.kept -%}{%- do return([]) -%}{%- endif -%}
@@ -109,7 +110,7 @@
         {%- do recorded.update({column.name: column}) -%}
     {%- endfor -%}
     {%- if not state.rebuild -%}
-        {%- set own = recorded.keys() | list + dbt_cdc._apply_interval_columns({'intervals': dbt_cdc._apply_intervals(options)}) -%}
+        {%- set own = recorded.keys() | list + dbt_cdc._apply_interval_columns(dbt_cdc._apply_intervals(options)) -%}
         {%- set own = own | map('lower') | list -%}
         {%- for column in dbt_cdc._columns_of(relations.target) if column.name | lower in own -%}{%- do known.append(column) -%}{%- endfor -%}
         {%- do return(known) -%}

@@ -6,7 +6,7 @@
         show yet say which keys it touched. A run that reckons with what is forgotten here either is seen to record its events,
         or sees the marker, which comes with the same commit, and looks again. -#}
     {%- if kept['dbt_cdc.stored_as_scd_type'] == 'bitemporal' -%}{%- do return('a bitemporal table forgets nothing') -%}{%- endif -%}
-    {%- set before = dbt_cdc._apply_batches(ledger, format, batch) -%}
+    {%- set before = dbt_cdc._apply_markers(ledger, format, batch) -%}
     {%- if before.pending -%}
         {%- do return('a run that was killed or is still at work has recorded events that the table does not show yet: run the'
                       ~ ' model first') -%}
@@ -31,7 +31,7 @@ when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_ki
     values ('purged', {{ dbt_cdc._literal(batch) if kept['dbt_cdc.source_kind'] == 'feed' else 'null' }}, current_timestamp())
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(query) -%}
-    {%- if dbt_cdc._apply_batches(ledger, format, batch).begun != before.begun -%}
+    {%- if dbt_cdc._apply_markers(ledger, format, batch).signature != before.signature -%}
         {#- what another run has recorded meanwhile it has shown by what is forgotten now -#}
         {%- set columns = dbt_cdc._columns_of(ledger) | map(attribute='name') -%}
         {%- set marker = dbt_cdc._apply_marker(columns, 'begun', dbt_cdc._apply_of_all_keys('purged-' ~ batch)) -%}

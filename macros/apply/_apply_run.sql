@@ -51,10 +51,11 @@
 
 {%- macro _apply_recover(plan, state) -%}
     {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
-    {%- if not plan.known -%}{%- do return(none) -%}{%- endif -%}
-    {%- set kept = dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
-    {%- do plan.update(begun=kept.begun, purge_due=kept.purge_due and not plan.moments.system, truncated=kept.truncated) -%}
-    {%- set pending = dbt_cdc._apply_withdraw_killed(plan, kept.pending) -%}
+    {%- if not plan.has_ledger -%}{%- do return(none) -%}{%- endif -%}
+    {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
+    {%- do plan.update(signature=markers.signature, purge_due=markers.purge_due and not plan.moments.system,
+                       truncated=markers.truncated) -%}
+    {%- set pending = dbt_cdc._apply_withdraw_killed(plan, markers.pending) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.kept['dbt_cdc.generation']) -%}
@@ -62,7 +63,7 @@
     {%- elif pending -%}
         {%- do log('dbt_cdc: finishing ' ~ pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
-        {%- do dbt_cdc._apply_show(plan, pending, kept.everything or pending != kept.pending) -%}
+        {%- do dbt_cdc._apply_show(plan, pending, markers.everything or pending != markers.pending) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -71,7 +72,7 @@
     {#- Looks at the batch; nothing of it has been written yet. Old deletes are forgotten once it is found to be right. -#}
     {%- if plan.options.source_kind == 'snapshot' -%}
         {#- an image is compared with what the table holds by now -#}
-        {%- if plan.known -%}{%- do dbt_cdc._look_again(plan.target, plan.format) -%}{%- endif -%}
+        {%- if plan.has_ledger -%}{%- do dbt_cdc._look_again(plan.target, plan.format) -%}{%- endif -%}
         {%- do dbt_cdc._apply_images(plan) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_examine(plan) -%}
@@ -81,11 +82,11 @@
         {%- do dbt_cdc._apply_compare(plan) -%}
         {%- do dbt_cdc._apply_delete_guard(plan) -%}
     {%- endif -%}
-    {%- if plan.known and plan.purge_due and plan.rows and not plan.faults
+    {%- if plan.has_ledger and plan.purge_due and plan.rows and not plan.faults
            and not dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch) -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
         {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
-            {%- do plan.update(begun=dbt_cdc._apply_batches(plan.ledger, plan.format, plan.batch).begun) -%}
+            {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
         {%- endif -%}
         {%- do dbt_cdc._apply_collect(plan) -%}
         {%- do dbt_cdc._apply_compare(plan) -%}
@@ -93,9 +94,9 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_batch(plan, state) -%}
-    {%- if not plan.known -%}
-        {%- do dbt_cdc._apply_create_ledger(plan, state) -%}
+{%- macro _apply_write_batch(plan, state) -%}
+    {%- if not plan.has_ledger -%}
+        {%- do dbt_cdc._apply_begin_ledger(plan, state) -%}
         {%- set built = dbt_cdc._apply_build(plan, plan.batch) -%}
         {%- do dbt_cdc._apply_finish_build(plan, [plan.batch], plan.batch) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}

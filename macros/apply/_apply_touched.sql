@@ -1,9 +1,9 @@
 {#- What a run works on: the batch's events, and beside them what the ledger has of their keys. The ledger is read once;
     every later step reads this table. -#}
 {%- macro _apply_collect(plan) -%}
-    {%- if plan.known -%}
+    {%- if plan.has_ledger -%}
         {%- set query = dbt_cdc._apply_touched_query(plan) -%}
-        {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create(plan, plan.touched, query, temporary=true)) -%}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(plan.touched, query)) -%}
         {%- do plan.update(collected=true) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -15,7 +15,7 @@
     {%- set query = dbt_cdc._apply_typed(compiled_code, relations, state, options) if language == 'sql' -%}
     {%- call statement('stage', language=language) -%}
         {%- if language == 'sql' -%}
-            {{ dbt_cdc._apply_create({'target': none, 'ledger': none}, relations.stage, query, temporary=true) }}
+            {{ dbt_cdc._apply_create_temporary(relations.stage, query) }}
         {%- else -%}
             {{ create_table_as(False, relations.stage, compiled_code, language) }}
         {%- endif -%}
@@ -27,7 +27,7 @@
     {%- do dbt_cdc._apply_prepare(plan, state) -%}
     {%- do dbt_cdc._apply_fail(plan, plan.faults) -%}
 
-    {%- set written = dbt_cdc._apply_batch(plan, state) -%}
+    {%- set written = dbt_cdc._apply_write_batch(plan, state) -%}
     {%- do dbt_cdc._apply_drop(plan, leftovers) -%}
 
     {%- call noop_statement('main') -%}

@@ -36,7 +36,7 @@
 
 
 {%- macro _changes_of(table, begin, end, format, each_commit=false) -%}
-    {#- The same, of a table that _changed_table has looked at already. `each_commit`: where no feed is on, compare each
+    {#- The changes of a table that _changed_table has looked at already. `each_commit`: where no feed is on, compare each
         version of the range with the one before it, not only the two ends. -#}
     {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
     {%- if scope.before_log -%}

@@ -23,14 +23,14 @@
     {%- endif -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
     {#- `compile`, `show` and `docs generate` move nothing, and so need no bound -#}
-    {%- set moves = flags.WHICH in ['run', 'build'] -%}
-    {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) if moves else {'bound': none, 'unstamped': true} -%}
-    {%- set is_bounded = moves and not existing.is_view -%}
+    {%- set writes = dbt_cdc._writes_tables() -%}
+    {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) if writes else {'bound': none, 'unstamped': true} -%}
+    {%- set is_bounded = writes and not existing.is_view -%}
     {%- do edge.update({
         'column': stamp.name, 'type': stamp.dtype, 'watermark': old if new.bound is none else new.bound,
         'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new, is_bounded),
     }) -%}
-    {%- if moves -%}{%- do dbt_cdc._log_rows(edge, old, new) -%}{%- endif -%}
+    {%- if writes -%}{%- do dbt_cdc._log_rows(edge, old, new) -%}{%- endif -%}
     {%- do return(edge) -%}
 {%- endmacro -%}
 

@@ -4,7 +4,7 @@
 {%- macro _read_by_version(relation, column, unique_key) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version'} -%}
     {#- `compile` and `docs generate` also work before the first run, and where the next one has to read everything -#}
-    {%- set writes = flags.WHICH in ['run', 'build'] -%}
+    {%- set writes = dbt_cdc._writes_tables() -%}
     {%- if not writes and dbt_cdc._load_relation(relation) is none -%}
         {%- do edge.update({'sql': "select *, 'i' as _op from " ~ relation}) -%}
         {%- do return(edge) -%}

@@ -20,7 +20,7 @@
 {%- macro _create_metadata() -%}
     {#- Before any thread writes, and only where a selected node reads by ref_changes. -#}
     {%- set formats = dbt_cdc._formats_of_readers() -%}
-    {%- if formats and flags.WHICH in ['run', 'build'] and not flags.EMPTY -%}
+    {%- if formats and dbt_cdc._writes_tables() and not flags.EMPTY -%}
         {%- set relation = dbt_cdc._metadata_relation() -%}
         {%- set existing = dbt_cdc._load_relation(relation) -%}
         {%- if existing is none -%}

@@ -46,7 +46,7 @@
     {#- A table made anew of a part of the rows has less than what its watermarks say. These go back before the write: a run
         that ends badly then leaves rows to be read twice, and none that are never read. -#}
     {%- set read, resets = dbt_cdc._read_edges(), [] -%}
-    {%- for source, old in read.recorded.items() if read.anew and old.by != 'reset' and flags.WHICH in ['run', 'build'] -%}
+    {%- for source, old in read.recorded.items() if read.anew and old.by != 'reset' and dbt_cdc._writes_tables() -%}
         {%- do resets.append({'source': source, 'by': 'reset', 'destination': dbt_cdc._edge_name(this), 'sequence': old.sequence + 1}) -%}
     {%- endfor -%}
     {%- do dbt_cdc._append_edges(resets) -%}

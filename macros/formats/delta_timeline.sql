@@ -84,9 +84,9 @@
     {%- endif -%}
     {%- set older = commits | map(attribute='micros') | select('lt', oldest) | list | length -%}
     {%- if older > 0 -%}
-        {%- set is_enforced = dbt_cdc._session_setting(
+        {%- set enforced = dbt_cdc._session_setting(
             'spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration') -%}
-        {%- if is_enforced | lower == 'false' -%}{%- do return(0) -%}{%- endif -%}
+        {%- if enforced | lower == 'false' -%}{%- do return(0) -%}{%- endif -%}
     {%- endif -%}
     {%- do return([older, commits | length - 1] | min) -%}
 {%- endmacro -%}

@@ -28,7 +28,7 @@
 
 
 {%- macro hudi__types_at(relation, version) -%}
-    {#- Hudi reads an older version in a query alone, none that is described: its columns' types are not told. -#}
+    {#- Hudi can select an older version but not describe it, so that its columns' types are not known. -#}
     {%- set types = {} -%}
     {%- for name in run_query('select * from ' ~ dbt_cdc.hudi__version_at(relation, version) ~ ' limit 0').column_names -%}
         {%- do types.update({name | lower: 'unknown'}) -%}

@@ -1,15 +1,13 @@
 {#- Python models need the Python distribution dbt-cdc, in the version of this package. -#}
 
-{%- macro _check_python_part() -%}
-    {#- One error at the start of a run that has Python models of ours to run, with the command that mends it. -#}
+{%- macro _python_part_faults() -%}
+    {#- Where a run has Python models of ours to run: the command that mends it. -#}
     {%- set models = dbt_cdc._session_python_models() if adapter.type() == 'spark' else [] -%}
     {%- set installed = adapter.dbt_cdc_version() if adapter.dbt_cdc_version is defined else 'none' -%}
-    {%- if models and installed != dbt_cdc._version() -%}
-        {%- do exceptions.raise_compiler_error(
-            "dbt_cdc: Python models (" ~ (models | join(', ')) ~ ") need the Python distribution dbt-cdc in the version of "
-            ~ "the dbt package, " ~ dbt_cdc._version() ~ "; installed: " ~ installed ~ ". Run in the project's folder:\n  "
-            ~ "pip install ./" ~ adapter.config.packages_install_path ~ "/dbt_cdc") -%}
-    {%- endif -%}
+    {%- if not models or installed == dbt_cdc._version() -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return(["Python models (" ~ (models | join(', ')) ~ ") need the Python distribution dbt-cdc in the version of the dbt"
+                   ~ " package, " ~ dbt_cdc._version() ~ "; installed: " ~ installed ~ ". Run in the project's folder:\n    "
+                   ~ "pip install ./" ~ adapter.config.packages_install_path ~ "/dbt_cdc"]) -%}
 {%- endmacro -%}
 
 

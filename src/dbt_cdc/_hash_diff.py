@@ -5,47 +5,65 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dbt_cdc._hash_diff_layout import ADDED, repeated_names, widens
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc.hashing import ALGORITHMS, hash_expression, shown_text
 
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructField
+
 
 def hash_diff(
-    current: Any,
-    incoming: Any,
+    current: DataFrame | None,
+    incoming: DataFrame,
     *,
     keys: str | Sequence[str],
     extract_type: str = "full",
     effective_date: str | datetime.date | None = None,
     ignore_columns: Sequence[str] = (),
     hash_algorithm: str = "md5",
-) -> Any:
+) -> DataFrame:
     """Compare a data set with the current state, by digests of key and non-key columns.
 
-    Gives a DataFrame with `keyhash`, `nonkeyhash` (strings of hex digits), the data columns, `operation` and
-    `eff_start_date` (date): one row for each key of either side. I and U carry the incoming row and the effective date
-    (default: today in UTC), D (full) the current row and the effective date, N and X (delta) the current row with the
-    `eff_start_date` that it had (NULL where `current` has none).
+    Gives one row for each key of either side: `keyhash` and `nonkeyhash` (strings of hex digits), the data columns,
+    `operation` (string) and `eff_start_date` (date). I and U carry the incoming row and the effective date, D (full)
+    the current row and the effective date, N and X (delta) the current row with the `eff_start_date` that it had (NULL
+    where `current` has none). Names match whatever their case. A column of two types takes the wider one.
 
-    `current` may be None (a first load: all I), or what this function gave before: rows with operation D count as gone.
-    Digests are made anew from its columns; those that it has are used only where it lacks a column of `incoming`, as a
-    model with sensitive columns does. Names match whatever their case. A column of two types takes the wider one.
-    Raises ValueError for what is no Spark DataFrame, for unknown columns or options, for columns of `incoming` that
-    have the names added here, for a name that either side has twice,
-    for columns whose types can't be compared, for a NULL in a key,
-    for a key that either side has twice, and for key digests of `current` that were made in another way (those of the
-    other columns can't be made again there: compare with the options they were made with).
+    Args:
+        current: The state so far. None for a first load (all I), or what this function gave before: rows with
+            operation D count as gone. Digests are made anew from its columns; those that it has are used only where it
+            lacks a column of `incoming`, as the table of a model with sensitive columns does.
+        incoming: The new extract.
+        keys: Names of the key columns.
+        extract_type: `full` (a key that is not supplied is D) or `delta` (it is X).
+        effective_date: The business date of this load; without it today's, in UTC.
+        ignore_columns: Names of columns that are not compared. A row that differs only there is N and stays as it was.
+        hash_algorithm: `md5`, `sha2_256` or `xxhash64`.
+
+    Raises:
+        ValueError: What is given is no Spark DataFrame; an option or a column is unknown; `incoming` has a column
+            with a name that is added here, or either side has a name twice; two columns' types can't be compared; a
+            key has a NULL part or stands twice on one side; or the digests of `current` were made in another way and
+            can't be made anew there. The message lists the faults, and counts and shows some rows.
     """
     keys, ignore_columns = _names(keys), _names(ignore_columns)
     _check_kinds(incoming, current, keys, ignore_columns)
     date = str(effective_date or datetime.datetime.now(datetime.timezone.utc).date())
     _check_options(incoming, current, keys, extract_type, date, ignore_columns, hash_algorithm)
     rule = _Rule({name.lower() for name in keys}, {name.lower() for name in ignore_columns}, hash_algorithm)
-    fields = _data_fields(incoming)
+    old, new, names = _sides(current, incoming, rule)
+    return _classified(old, new, names, extract_type, date)
+
+
+def _sides(current: DataFrame | None, incoming: DataFrame, rule: _Rule) -> tuple[DataFrame, DataFrame, list[str]]:
+    """Both sides with digests, their keys checked, and the names of the data columns of either."""
     if current is None:
+        fields = _data_fields(incoming)
         new = rule.hashed(incoming, fields)
         old = new.limit(0).selectExpr("*", "cast(null as date) as eff_start_date")
     else:
@@ -57,14 +75,20 @@ def hash_diff(
         have = {f.name for f in fields}
         fields = fields + [f for f in own if f.name not in have]
     rule.check_keys(new, _data_fields(incoming), "incoming")
-    return _classified(old, new, [f.name for f in fields], extract_type, date)
+    return old, new, [f.name for f in fields]
+
+
+def _refuse(faults: list[str]) -> None:
+    """Raise one error that lists all faults, if there are any."""
+    if faults:
+        raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:
     return [given] if isinstance(given, str) else list(given or ())
 
 
-def _check_kinds(incoming: Any, current: Any, keys: list[str], ignored: list[str]) -> None:
+def _check_kinds(incoming: object, current: object, keys: list[str], ignored: list[str]) -> None:
     faults = []
     for side, frame in {"incoming": incoming, "current": current}.items():
         if not hasattr(frame, "selectExpr") and (frame is not None or side == "incoming"):
@@ -74,12 +98,17 @@ def _check_kinds(incoming: Any, current: Any, keys: list[str], ignored: list[str
             faults.append(f"{option} must be names of columns, got {names!r}")
         elif len({name.lower() for name in names}) < len(names):
             faults.append(f"{option}: each column may stand once, got {', '.join(names)}")
-    if faults:
-        raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
+    _refuse(faults)
 
 
 def _check_options(
-    incoming: Any, current: Any, keys: list[str], extract_type: str, date: str, ignored: list[str], algorithm: str
+    incoming: DataFrame,
+    current: DataFrame | None,
+    keys: list[str],
+    extract_type: str,
+    date: str,
+    ignored: list[str],
+    algorithm: str,
 ) -> None:
     own = [name for name in incoming.columns if name.lower() in ADDED]
     faults = [f"incoming has a column '{name}', which hash_diff adds itself: rename or drop it" for name in own]
@@ -102,8 +131,7 @@ def _check_options(
         faults.append(f"hash_algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
     if not _is_date(date):
         faults.append(f"effective_date must be a date like 2019-06-18, got {date!r}")
-    if faults:
-        raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
+    _refuse(faults)
 
 
 def _is_date(text: str) -> bool:
@@ -122,16 +150,16 @@ class _Rule:
     ignored: set[str]
     algorithm: str
 
-    def key_fields(self, fields: list[Any]) -> list[Any]:
+    def key_fields(self, fields: list[StructField]) -> list[StructField]:
         return [f for f in fields if f.name.lower() in self.keys]
 
-    def keyhash(self, fields: list[Any]) -> str:
+    def keyhash(self, fields: list[StructField]) -> str:
         return hash_expression(self.key_fields(fields), self.algorithm)
 
-    def compared(self, fields: list[Any]) -> list[Any]:
+    def compared(self, fields: list[StructField]) -> list[StructField]:
         return [f for f in fields if f.name.lower() not in self.keys | self.ignored]
 
-    def hashed(self, frame: Any, fields: list[Any], *more: str) -> Any:
+    def hashed(self, frame: DataFrame, fields: list[StructField], *more: str) -> DataFrame:
         """keyhash, nonkeyhash, the data columns, and `more` expressions."""
         return frame.selectExpr(
             f"{self.keyhash(fields)} as keyhash",
@@ -140,7 +168,7 @@ class _Rule:
             *more,
         )
 
-    def check_keys(self, frame: Any, fields: list[Any], side: str) -> None:
+    def check_keys(self, frame: DataFrame, fields: list[StructField], side: str) -> None:
         """Raise for NULLs in keys and for keys that stand twice: one pass over the key columns."""
         from pyspark.sql.functions import expr
 
@@ -162,28 +190,27 @@ class _Rule:
             if rows:
                 some = counted.where(where).selectExpr(f"{shown} as shown").orderBy("shown").limit(5).collect()
                 faults.append(f"{rows} row(s) of {side} {problem}: {'; '.join(row[0] for row in some)}; {remedy}")
-        if faults:
-            raise ValueError("dbt_cdc.hash_diff: " + ". ".join(faults))
+        _refuse(faults)
 
 
-def _data_fields(frame: Any) -> list[Any]:
+def _data_fields(frame: DataFrame) -> list[StructField]:
     return [f for f in frame.schema.fields if f.name.lower() not in ADDED]
 
 
-def _alive(current: Any) -> Any:
+def _alive(current: DataFrame) -> DataFrame:
     """Without the keys that an earlier comparison found gone; an `operation` without digests is somebody else's."""
     marked = {"operation", "keyhash", "nonkeyhash"} <= {name.lower() for name in current.columns}
     return current.where("operation is null or operation <> 'D'") if marked else current
 
 
-def _lacking(incoming: Any, current: Any, rule: _Rule) -> list[str]:
+def _lacking(incoming: DataFrame, current: DataFrame, rule: _Rule) -> list[str]:
     """The compared columns without which the digests that `current` has can't be made anew."""
     have = {name.lower() for name in current.columns}
     compared = rule.compared(_data_fields(incoming))
     return [f.name for f in compared if f.name.lower() not in have] if {"keyhash", "nonkeyhash"} <= have else []
 
 
-def _alike(incoming: Any, current: Any, rule: _Rule) -> tuple[Any, Any]:
+def _alike(incoming: DataFrame, current: DataFrame, rule: _Rule) -> tuple[DataFrame, DataFrame]:
     """Both sides with the names that incoming has and, column by column, one type."""
     given = {f.name.lower(): f for f in _data_fields(incoming)}
     own = {f.name.lower(): f for f in _data_fields(current)}
@@ -198,10 +225,9 @@ def _alike(incoming: Any, current: Any, rule: _Rule) -> tuple[Any, Any]:
             faults.append(
                 f"column '{given[name].name}' is {kinds[0]} in incoming and {kinds[1]} in current: cast one of them"
             )
-    if faults:
-        raise ValueError("dbt_cdc.hash_diff: " + "; ".join(faults))
+    _refuse(faults)
 
-    def shown(field: Any) -> str:
+    def shown(field: StructField) -> str:
         name = field.name.lower()
         same = types.get(name) in (None, type_text(field.dataType))
         value = quote(field.name) if same else f"cast({quote(field.name)} as {types[name]})"
@@ -217,21 +243,19 @@ def _holds(wide: str, narrow: str) -> bool:
     return narrow in (wide, "void") or (narrow != "string" and widens(narrow, wide))
 
 
-def _state(current: Any, own: list[Any], lacking: list[str], rule: _Rule) -> Any:
+def _state(current: DataFrame, own: list[StructField], lacking: list[str], rule: _Rule) -> DataFrame:
     """keyhash, nonkeyhash, the data columns, eff_start_date; the digests made anew unless columns are lacking."""
     have = {name.lower() for name in current.columns}
     date = f"{'cast(eff_start_date as date)' if 'eff_start_date' in have else 'cast(null as date)'} as eff_start_date"
     if not lacking:
         return rule.hashed(current, own, date)
     if current.where(f"not keyhash <=> {rule.keyhash(own)}").limit(1).collect():
-        raise ValueError(
-            f"dbt_cdc.hash_diff: the digests of current are not {rule.algorithm} of these keys, and it lacks columns "
-            f"to make them anew: {', '.join(lacking)}"
-        )
+        made = f"are not {rule.algorithm} of these keys, and it lacks columns to make them anew: {', '.join(lacking)}"
+        _refuse([f"the digests of current {made}"])
     return current.selectExpr("keyhash", "nonkeyhash", *quoted(f.name for f in own), date)
 
 
-def _classified(old: Any, new: Any, names: list[str], extract_type: str, date: str) -> Any:
+def _classified(old: DataFrame, new: DataFrame, names: list[str], extract_type: str, date: str) -> DataFrame:
     """One row for each key of either side: the incoming row where it is I or U, else the current one."""
     old = old.withColumnsRenamed({name: f"_dbt_cdc_old_{name}" for name in old.columns})
     joined = new.join(old, on=new["keyhash"] == old["_dbt_cdc_old_keyhash"], how="full_outer")

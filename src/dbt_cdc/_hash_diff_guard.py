@@ -52,7 +52,7 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
 def date_faults(settings: Settings, marker: Marker | None) -> list[str]:
     """A date before that of the last load."""
     date = settings.effective_date
-    if not marker or date >= marker.effective_date or settings.allow_older_date:
+    if not marker or date >= marker.effective_date or settings.allow_older_effective_date:
         return []
     return [
         f"effective_date is {date}, the last load was of {marker.effective_date}. Load dates in order, or "

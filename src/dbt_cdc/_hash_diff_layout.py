@@ -57,11 +57,11 @@ class Settings:
     types: dict[str, str] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)  # by lower-case name of a column
     deduplicate: bool = False
-    allow_older_date: bool = False
+    allow_older_effective_date: bool = False
     model_type: str | None = None  # view or table; None where there is none yet
     foreign: bool = False  # a table that hash_diff did not make stands in the model's place, to be replaced
     full_refresh: bool = False
-    empty: bool = False
+    reads_a_part: bool = False  # of the data: `--empty`, `--sample`
     before_restart: str | None = None  # a statement that comes before tables are made anew
     description: str = ""
     location_root: str | None = None

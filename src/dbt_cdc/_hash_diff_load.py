@@ -65,7 +65,7 @@ class Load:
             + (", in place of what was loaded for that date and since" if again else "")
         )
         try:
-            if self.settings.empty:
+            if self.settings.reads_a_part:
                 # dbt's dry run: no rows of an upstream mean nothing, least of all that every key is gone
                 return self._dry(frame.limit(0), layout, stored, marker)
             if self.settings.on_cast_error == "rejects":
@@ -163,7 +163,7 @@ class Load:
             staged = self._hold(staged)
             count = self._check_first(staged, layout)
         # what is shown with the table's own commit: what has been checked, and has no other table to wait for
-        whole = count is not None and not layout.sensitive and not settings.empty
+        whole = count is not None and not layout.sensitive and not settings.reads_a_part
         with unless_beaten(settings):
             self._write_rejects(frame, layout, anew=True)
         rows = self._first_rows(staged, layout, count if whole else None)
@@ -190,7 +190,7 @@ class Load:
         self._write_sensitive(staged.where(f"{FAULT} is null"), layout)
         if whole:
             self.tables.check_last(self.id)
-        elif not settings.empty:
+        elif not settings.reads_a_part:
             self.tables.confirm(self.id, count)
         self._create_model(layout)
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}

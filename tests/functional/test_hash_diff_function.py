@@ -90,7 +90,7 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
             dbt_cdc.hash_diff(**sides, keys=["id"])
         side = "incoming" if sides["incoming"] is bad else "current"
         assert str(rows.value) == (
-            f"dbt_cdc.hash_diff: 1 row(s) of {side} have NULL in a key part: id in {{}}; give every row a whole key. "
+            f"dbt_cdc.hash_diff: 1 row(s) of {side} have NULL in a key part: id in {{}}; give every row a whole key; "
             f'2 row(s) of {side} share their key with another row: {{"id":1}} 2 times; supply each key once'
         )
     part = good.selectExpr("id", "cast(null as string) as `the part`", "v")

@@ -55,7 +55,7 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
     with pytest.raises(DbtRuntimeError, match="the last load was of 2020-01-03"):
         loaded.load(*older)
     expected = Expected.of([first, older])
-    assert loaded.load(*older, allow_older_date=True) == expected.counts
+    assert loaded.load(*older, allow_older_effective_date=True) == expected.counts
     loaded.check(expected)
     # what was there before is needed for it
     project.sql("delete from {schema}.t__history where eff_start_date = date'2020-01-01'")
@@ -80,7 +80,7 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
              ("2020-01-03", rows(_2="b"), "delta")]  # fmt: skip
     loaded.load(*loads[0])
     loaded.load("2020-01-03", rows(_1="a"), "delta")
-    loaded.load(*loads[1], allow_older_date=True)
+    loaded.load(*loads[1], allow_older_effective_date=True)
     expected = Expected.of(loads)
     assert expected.counts == {"I": 0, "U": 0, "D": 0, "X": 1, "N": 1}
     assert loaded.load(*loads[2]) == expected.counts
@@ -230,7 +230,7 @@ def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
         loaded.load(*whole, full_refresh=True)
     history = loaded.history()
     assert len(history) == 2
-    loaded.load(*whole, empty=True)
+    loaded.load(*whole, reads_a_part=True)
     with pytest.raises(DbtRuntimeError, match=r"that of a full refresh that did not end.* again with --full-refresh"):
         loaded.load(*delta)
     assert loaded.history() == history
@@ -238,7 +238,7 @@ def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
     loaded.load(*delta)
     loaded.check(Expected.of([whole, delta]))
     # tables that were emptied on purpose begin with it
-    loaded.load(*whole, full_refresh=True, empty=True)
+    loaded.load(*whole, full_refresh=True, reads_a_part=True)
     loaded.load(*delta)
     loaded.check(Expected.of([delta]))
 

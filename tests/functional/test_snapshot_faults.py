@@ -36,8 +36,9 @@ def test_without_the_dispatch_entry_the_run_stops_at_once_with_the_lines_to_past
     write(project, "{operational_metadata: true}")
     project.write({"models/a.sql": "select 1 as id"})
     supply(project, "(1, 'eu', 'a')", COLUMNS)
-    error = project.error("build")
+    error = project.error("build", "--vars", "{dbt_cdc: {metadata_schem: x}}")
     for part in (
+        "unknown var 'metadata_schem', did you mean 'metadata_schema'?",  # all that keeps a run from starting, at once
         "snapshot.consumer.s",
         "- macro_namespace: dbt",
         "search_order: ['consumer', 'dbt_cdc', 'dbt']",

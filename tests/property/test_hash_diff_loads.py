@@ -122,7 +122,7 @@ def test_tables_are_those_of_the_loads_in_effect(project: Project, table: str, m
             check_function(project, frame, [*done, load])
         if model.options.get("deduplicate"):
             frame = frame.union(frame)
-        run = Load(project.spark, model.settings(load.day, load.extract, allow_older_date=True))
+        run = Load(project.spark, model.settings(load.day, load.extract, allow_older_effective_date=True))
         if step.kill is None:
             counts = run.run(frame).operations
             done.append(load)

@@ -21,7 +21,7 @@ PEOPLE = {
             dbt.config(materialized="hash_diff")
             first = "select * from values (1, 'Ann', '555'), (2, 'Bo', '556'), (3, 'Cy', null) as (id, name, phone)"
             later = "select * from values (1, 'Ann', '555'), (2, 'Bo', '5'), (4, 'Di', '557') as (id, name, phone)"
-            extract = dbt.config.get("extract")
+            extract = dbt.config.meta_get("extract")
             return spark.sql(first if extract == "full" else later)
     """,
     "models/extracts/people.yml": """
@@ -29,8 +29,8 @@ PEOPLE = {
           - name: people
             config:
               unique_key: id
-              extract: "{{ 'full' if var('day') == 1 else 'delta' }}"
               meta:
+                extract: "{{ 'full' if var('day') == 1 else 'delta' }}"
                 dbt_cdc:
                   extract_type: "{{ 'full' if var('day') == 1 else 'delta' }}"
                   effective_date: "2020-01-0{{ var('day') }}"

@@ -1,5 +1,5 @@
-{#- dbt's own; a snapshot's log is brought up to it here, the first thing that dbt calls through dispatch once every kind of
-    write to a snapshot has committed, and a first load, which has no post_snapshot, tells its rows. -#}
+{#- dbt's own. A snapshot's log is brought up to date here: this is the first macro that dbt calls through dispatch after any kind
+    of write to a snapshot has committed. A first load, which has no post_snapshot, also reports its rows here. -#}
 {%- macro default__apply_grants(relation, grant_config, should_revoke=True) -%}
     {%- set of_snapshot = execute and model.resource_type == 'snapshot' and relation.identifier | lower == this.identifier | lower -%}
     {%- set later = model.pop('_dbt_cdc_later', {}) if of_snapshot else {} -%}

@@ -1,6 +1,6 @@
 {#- Options on nodes of dbt's own materializations, which read none of them but those of `ref_changes`; what calls that has its
     options refused one by one. -#}
-{%- macro _check_plain_nodes() -%}
+{%- macro _plain_nodes_with_options() -%}
     {%- set given = {} -%}
     {%- for node in graph.nodes.values() if node.unique_id in selected_resources and node.resource_type in ['model', 'seed'] -%}
         {%- set meta = dbt_cdc._meta(node) -%}
@@ -9,20 +9,21 @@
             {%- do given.update({node.unique_id: {'options': meta, 'kind': node.config.get('materialized')}}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if given -%}
-        {%- set owners = {'apply_changes': dbt_cdc._apply_options(), 'hash_diff': dbt_cdc._hash_diff_options(),
-                          'snapshots': dbt_cdc._snapshot_options()} -%}
-        {%- do dbt_cdc._raise_run_faults(dbt_cdc._plain_node_faults(given, owners)) -%}
-        {%- do dbt_cdc._warn_of_unread_options(given, owners) -%}
-    {%- endif -%}
+    {%- do return(given) -%}
 {%- endmacro -%}
 
 
-{%- macro _plain_node_faults(given, owners) -%}
+{%- macro _options_by_owner() -%}
+    {%- do return({'apply_changes': dbt_cdc._apply_options(), 'hash_diff': dbt_cdc._hash_diff_options(),
+                   'snapshots': dbt_cdc._snapshot_options()}) -%}
+{%- endmacro -%}
+
+
+{%- macro _plain_node_faults(given) -%}
     {#- Before the first node runs: a log that was never written would be missed only when it is needed, and an option that
         nothing knows is a typing mistake. -#}
     {%- set faults, known = [], {} -%}
-    {%- for options in owners.values() -%}{%- do known.update(options) -%}{%- endfor -%}
+    {%- for options in (dbt_cdc._options_by_owner() if given else {}).values() -%}{%- do known.update(options) -%}{%- endfor -%}
     {%- for name, node in given.items() -%}
         {%- if node.options.get('change_log') is not none -%}
             {%- do faults.append("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots, got '"
@@ -37,12 +38,12 @@
 {%- endmacro -%}
 
 
-{%- macro _warn_of_unread_options(given, owners) -%}
+{%- macro _warn_of_unread_options(given) -%}
     {#- They may come from a folder's or the project's meta; where they are the node's own, most likely `materialized` is missing. -#}
     {%- for name, node in given.items() -%}
         {%- set unread = node.options.keys() | reject('in', dbt_cdc._reader_options()) | sort -%}
         {%- set theirs = [] -%}
-        {%- for owner, options in owners.items() if unread | reject('in', options) | list == [] -%}{%- do theirs.append(owner) -%}{%- endfor -%}
+        {%- for owner, options in dbt_cdc._options_by_owner().items() if unread | reject('in', options) | list == [] -%}{%- do theirs.append(owner) -%}{%- endfor -%}
         {%- if unread -%}
             {%- do exceptions.warn("dbt_cdc: nothing reads " ~ unread | join(', ') ~ " in meta.dbt_cdc of " ~ name
                 ~ ", which is materialized as '" ~ node.kind ~ "'; " ~ (theirs | join(' or ') ~ ' would: set'

@@ -1,13 +1,10 @@
-{%- macro _check_session() -%}
+{%- macro _session_faults() -%}
     {#- A setting under which Spark keeps the backslashes by which quotes are escaped, ours and dbt's own: a key with a quote
         in it would be another key. Asked where a node of the run uses the package. -#}
     {%- set users = dbt_cdc._names_of_users() -%}
-    {%- if users and run_query("select length('\\\\')")[0][0] != 1 -%}
-        {%- do exceptions.raise_compiler_error(
-            "dbt_cdc: " ~ (users | join(', ')) ~ " can't run, nothing was written:\n"
-            ~ "  - spark.sql.parser.escapedStringLiterals must be false, got true: values with quotes or backslashes would be"
-            ~ " written as others; take the setting out of the profile") -%}
-    {%- endif -%}
+    {%- if not users or run_query("select length('\\\\')")[0][0] == 1 -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([users | join(', ') ~ ": spark.sql.parser.escapedStringLiterals must be false, got true: values with quotes or"
+                   ~ " backslashes would be written as others; take the setting out of the profile"]) -%}
 {%- endmacro -%}
 
 

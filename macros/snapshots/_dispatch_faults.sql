@@ -1,4 +1,4 @@
-{%- macro _require_snapshot_dispatch() -%}
+{%- macro _dispatch_faults() -%}
     {#- dbt passes over a package's overrides silently where the project has no dispatch entry for it. The macros that
         dbt would really call tell: they are looked up in the very way that a snapshot looks them up. -#}
     {%- set asking = [] -%}
@@ -6,13 +6,10 @@
         {%- set given = dbt_cdc._meta(node) -%}
         {%- if given is not mapping or given.values() | reject('none') | reject('false') | list -%}{%- do asking.append(node.unique_id) -%}{%- endif -%}
     {%- endfor -%}
-    {%- if asking and not dbt_cdc._snapshots_are_dispatched() -%}
-        {%- do exceptions.raise_compiler_error(
-            "dbt_cdc: " ~ (asking | sort | join(', ')) ~ " can't run, nothing was written:\n"
-            ~ "  - they carry options of dbt_cdc, but dbt does not look for snapshot macros in this package."
-            ~ " Paste this into dbt_project.yml:\n\n"
-            ~ "dispatch:\n  - macro_namespace: dbt\n    search_order: ['" ~ project_name ~ "', 'dbt_cdc', 'dbt']\n") -%}
-    {%- endif -%}
+    {%- if not asking or dbt_cdc._snapshots_are_dispatched() -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([asking | sort | join(', ') ~ ": options of dbt_cdc are set, but dbt does not look for snapshot macros in this"
+                   ~ " package. Paste this into dbt_project.yml:\n\n"
+                   ~ "dispatch:\n  - macro_namespace: dbt\n    search_order: ['" ~ project_name ~ "', 'dbt_cdc', 'dbt']\n"]) -%}
 {%- endmacro -%}
 
 

@@ -1,3 +1,9 @@
+{%- macro _writes_tables() -%}
+    {#- Whether models are run. -#}
+    {%- do return(flags.WHICH in ['run', 'build']) -%}
+{%- endmacro -%}
+
+
 {%- macro _reads_a_part() -%}
     {#- `--empty` and `--sample` show a model less than there is. -#}
     {%- do return(flags.EMPTY or invocation_args_dict.get('sample') is not none) -%}
@@ -11,7 +17,7 @@
 
 
 {%- macro _whole_relation(relation) -%}
-    {#- Under them dbt's relation is a query of a part of the table, of which nothing can be asked. -#}
+    {#- Where a part is read (see above), dbt's relation is a query, of which the catalog knows nothing: this is the table itself. -#}
     {%- do return(api.Relation.create(
         schema=relation.schema, identifier=relation.identifier, quote_policy=dbt_cdc._quotes_of(relation))) -%}
 {%- endmacro -%}

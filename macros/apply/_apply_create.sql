@@ -1,0 +1,80 @@
+{#- The statements that make the tables of apply_changes. -#}
+
+{%- macro _apply_create(relation, query, using, properties, clauses='', replace=false) -%}
+    {%- set sql -%}
+create {{ 'or replace ' if replace }}table {{ relation }}
+using {{ using }}
+    {%- if properties %}
+tblproperties ({{ dbt_cdc._property_list(properties) }})
+    {%- endif %}
+    {%- if clauses %}
+{{ clauses }}
+    {%- endif %}
+as
+{{ query }}
+    {%- endset -%}
+    {%- do return(sql) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_create_temporary(relation, query) -%}
+    {%- set using = dbt_cdc._for_format('temporary_format', dbt_cdc._file_format())() -%}
+    {%- do return(dbt_cdc._apply_create(relation, query, using, dbt_cdc._apply_shared_properties())) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_create_ledger(plan, query) -%}
+    {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._apply_shared_properties()) -%}
+    {%- do properties.update({'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson}) -%}
+    {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
+    {%- do return(dbt_cdc._apply_create(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',
+                                        dbt_cdc._apply_replaces(plan))) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_create_target(plan, query, generation) -%}
+    {%- set properties, contract = dbt_cdc._apply_properties_of_names(plan), config.get('contract').enforced -%}
+    {%- if dbt_cdc._meta().get('change_log') -%}
+        {%- do properties.update(dbt_cdc._for_format('feed_properties', plan.format)(dbt_cdc._apply_target_columns(plan))) -%}
+    {%- endif -%}
+    {%- do properties.update(config.get('tblproperties') or {}) -%}
+    {%- do properties.update({'dbt_cdc.generation': generation}) -%}
+    {%- set later = dbt_cdc._later_properties(properties, plan.format) -%}
+    {#- a table without these, or the constraints of its contract, is not done: the next run would build it anew -#}
+    {%- if later or contract -%}
+        {%- do later.update({'dbt_cdc.generation': generation}) -%}
+        {%- do properties.update({'dbt_cdc.generation': 'not done'}) -%}
+    {%- endif -%}
+    {%- do plan.update(later=later) -%}
+    {%- set clauses = [partition_cols(label='partitioned by'), clustered_cols(label='clustered by'), location_clause(),
+                       dbt_cdc._comment_clause()] -%}
+    {%- do return(dbt_cdc._apply_create(
+        plan.target, get_select_subquery(query) if contract else query, plan.format, properties,
+        clauses | map('trim') | select | join('\n'), dbt_cdc._apply_replaces(plan))) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_replaces(plan) -%}
+    {#- `or replace`, so that a reader never misses the table: where it may be there, or the format knows a table by nothing else -#}
+    {%- do return(plan.replace or dbt_cdc._formats()[plan.format].replace_conflicts) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_shared_properties() -%}
+    {#- What all tables of the model have of its `tblproperties`. -#}
+    {%- set properties = {} -%}
+    {%- for name, value in (config.get('tblproperties') or {}).items()
+        if name in dbt_cdc._formats()[dbt_cdc._file_format()].shared_properties -%}
+        {%- do properties.update({name: value}) -%}
+    {%- endfor -%}
+    {%- do return(properties) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_properties_of_names(plan) -%}
+    {#- Of the ledger and the target: names of columns, in structs among them and in the moments. -#}
+    {%- set types = plan.moments.values() | map(attribute='type') | list -%}
+    {%- for name in plan.key -%}{%- do types.append(plan.types[name | lower]) -%}{%- endfor -%}
+    {%- for column in plan.payload -%}{%- do types.append(plan.types.get(column.source | lower, column.type)) -%}{%- endfor -%}
+    {%- do return(dbt_cdc._properties_of_names(dbt_cdc._apply_target_columns(plan), plan.format, types)) -%}
+{%- endmacro -%}

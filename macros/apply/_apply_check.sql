@@ -14,7 +14,8 @@
                             ~ (measures + dbt_cdc._apply_bound_measures(plan)) | join(', ') ~ ' from given')[0] -%}
     {%- if not plan.given -%}{%- do plan.faults.extend(dbt_cdc._apply_cast_faults(plan)) -%}{%- endif -%}
     {#- a truncate concerns every key, and has none itself -#}
-    {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=dbt_cdc._apply_bounds(plan, row, 3 + plan.wrong | length) if not row[2] else none) -%}
+    {%- set bounds = dbt_cdc._apply_bounds(plan, row, 3 + plan.wrong | length) if not row[2] else none -%}
+    {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=bounds) -%}
     {%- for name in plan.wrong -%}
         {%- set count = row[3 + loop.index0] -%}
         {%- if count -%}{%- do plan.faults.append(dbt_cdc._apply_wrong(plan, name, count)) -%}{%- endif -%}
@@ -25,7 +26,9 @@
 {%- macro _apply_cast_faults(plan) -%}
     {#- Values that do not come back the same from the type that the table has. What is nested only ever widens. -#}
     {%- set faults, measures, casts = [], [], {} -%}
-    {%- for name, type in plan.casts.items() if '<' not in type and name not in plan.nulls -%}{%- do casts.update({name: type}) -%}{%- endfor -%}
+    {%- for name, type in plan.casts.items() if '<' not in type and name not in plan.nulls -%}
+        {%- do casts.update({name: type}) -%}
+    {%- endfor -%}
     {%- for name, type in casts.items() -%}
         {%- set column = dbt_cdc._quote(name) -%}
         {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ dbt_cdc._type_text(type) ~ ') as ' ~ dbt_cdc._type_text(plan.types[name])

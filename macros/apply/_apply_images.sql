@@ -107,7 +107,9 @@ where
     and (
         coalesce(_dbt_cdc_earlier < _dbt_cdc_number - 1, true)
         {%- for column in plan.payload %}
-        or not ({{ dbt_cdc._comparable_value(dbt_cdc._quote(column.name), column.type) }} <=> {{ dbt_cdc._comparable_value('_dbt_cdc_earlier_' ~ loop.index, column.type) }})
+        or not (
+            {{- dbt_cdc._comparable_value(dbt_cdc._quote(column.name), column.type) }}
+            <=> {{ dbt_cdc._comparable_value('_dbt_cdc_earlier_' ~ loop.index, column.type) }})
         {%- endfor %}
     )
 union all

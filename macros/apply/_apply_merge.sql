@@ -31,7 +31,10 @@ where
     versions.{{ first }} is null
     or present.{{ first }} is null
 {%- for column in plan.payload %}
-    or not ({{ dbt_cdc._comparable_value('versions.' ~ dbt_cdc._quote(column.name), column.type) }} <=> {{ dbt_cdc._comparable_value('present.' ~ dbt_cdc._quote(column.name), column.type) }})
+    {%- set name = dbt_cdc._quote(column.name) %}
+    or not (
+        {{- dbt_cdc._comparable_value('versions.' ~ name, column.type) }}
+        <=> {{ dbt_cdc._comparable_value('present.' ~ name, column.type) }})
 {%- endfor %}
 {%- for end in dbt_cdc._quoted_list(plan.intervals | map(attribute='end')) %}
     or not (versions.{{ end }} <=> present.{{ end }})

@@ -1,28 +1,32 @@
 {#- The options of apply_changes, and the rules between them. -#}
 {%- macro _apply_options() -%}
+    {%- set history, bitemporal = {'stored_as_scd_type': [2, 'bitemporal']}, {'stored_as_scd_type': ['bitemporal']} -%}
+    {%- set feed = {'source_kind': ['feed']} -%}
     {%- do return(dict(dbt_cdc._reader_options(), **{
         'sequence_by': {'type': 'list', 'required': true, 'expects': 'a column, an expression or a list of columns'},
         'stored_as_scd_type': {'type': 'scalar', 'values': [1, 2, 'bitemporal'], 'default': 1},
-        'system_sequence_by': {'type': 'list'},
-        'apply_as_deletes': {'type': 'string'},
-        'apply_as_truncates': {'type': 'string'},
-        'column_list': {'type': 'list', 'filled': true},
+        'system_sequence_by': {'type': 'list', 'under': bitemporal},
+        'apply_as_deletes': {'type': 'string', 'under': feed},
+        'apply_as_truncates': {'type': 'string', 'under': dict(feed, stored_as_scd_type=[1])},
+        'column_list': {'type': 'list', 'filled': true, 'rival': 'except_column_list'},
         'except_column_list': {'type': 'list', 'filled': true},
-        'track_history_column_list': {'type': 'list', 'filled': true},
-        'track_history_except_column_list': {'type': 'list', 'filled': true},
-        'ignore_null_updates': {'type': 'boolean'},
-        'ignore_null_updates_column_list': {'type': 'list', 'filled': true},
-        'ignore_null_updates_except_column_list': {'type': 'list', 'filled': true},
-        'columns_to_update': {'type': 'string'},
+        'track_history_column_list': {
+            'type': 'list', 'filled': true, 'under': history, 'rival': 'track_history_except_column_list'},
+        'track_history_except_column_list': {'type': 'list', 'filled': true, 'under': history},
+        'ignore_null_updates': {'type': 'boolean', 'under': feed},
+        'ignore_null_updates_column_list': {
+            'type': 'list', 'filled': true, 'under': feed, 'rival': 'ignore_null_updates_except_column_list'},
+        'ignore_null_updates_except_column_list': {'type': 'list', 'filled': true, 'under': feed},
+        'columns_to_update': {'type': 'string', 'under': feed},
         'source_kind': {'type': 'string', 'values': ['feed', 'snapshot'], 'default': 'feed'},
-        'snapshot_version': {'type': 'scalar'},
+        'snapshot_version': {'type': 'scalar', 'under': {'source_kind': ['snapshot']}},
         'on_conflict': {'type': 'string', 'values': ['error', 'resolve'], 'default': 'error'},
-        'tombstone_retention': {'type': 'string', 'default': '2 days'},
+        'tombstone_retention': {'type': 'string', 'default': '2 days', 'under': {'stored_as_scd_type': [1, 2]}},
         'max_delete_fraction': {'type': 'number', 'between': [0, 1]},
-        'start_at_column': {'type': 'string', 'default': '__START_AT'},
-        'end_at_column': {'type': 'string', 'default': '__END_AT'},
-        'system_start_at_column': {'type': 'string', 'default': '__SYSTEM_START_AT'},
-        'system_end_at_column': {'type': 'string', 'default': '__SYSTEM_END_AT'},
+        'start_at_column': {'type': 'string', 'default': '__START_AT', 'under': history},
+        'end_at_column': {'type': 'string', 'default': '__END_AT', 'under': history},
+        'system_start_at_column': {'type': 'string', 'default': '__SYSTEM_START_AT', 'under': bitemporal},
+        'system_end_at_column': {'type': 'string', 'default': '__SYSTEM_END_AT', 'under': bitemporal},
     })) -%}
 {%- endmacro -%}
 
@@ -44,50 +48,16 @@
         {%- do faults.append("option 'system_sequence_by' is required under 'stored_as_scd_type: bitemporal': what says when"
                              ~ " an event became known") -%}
     {%- endif -%}
-    {%- for family in ['column_list', 'track_history_column_list', 'ignore_null_updates_column_list'] -%}
-        {%- set rival = family.replace('column_list', 'except_column_list') -%}
-        {%- if given.get(family) and given.get(rival) -%}
-            {%- do faults.append("give '" ~ family ~ "' or '" ~ rival ~ "', not both") -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do faults.extend(dbt_cdc._apply_meaningless(given)) -%}
-    {%- set retention = given.get('tombstone_retention') -%}
-    {%- if retention is string and not dbt_cdc._apply_span(retention) -%}
-        {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"
-                             ~ " such as '2 days', got " ~ (retention | tojson)) -%}
-    {%- endif -%}
-    {%- do return(faults) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_meaningless(given) -%}
-    {#- Options that have no meaning with the others. -#}
-    {%- set faults, types = [], {} -%}
-    {%- for option in ['track_history_column_list', 'track_history_except_column_list', 'start_at_column', 'end_at_column'] -%}
-        {%- do types.update({option: [2, 'bitemporal']}) -%}
-    {%- endfor -%}
-    {%- for option in ['system_sequence_by', 'system_start_at_column', 'system_end_at_column'] -%}
-        {%- do types.update({option: ['bitemporal']}) -%}
-    {%- endfor -%}
-    {%- do types.update({'apply_as_truncates': [1], 'tombstone_retention': [1, 2]}) -%}
-    {%- set feed_only = ['apply_as_deletes', 'apply_as_truncates', 'columns_to_update', 'ignore_null_updates',
-                         'ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
-    {%- set type = dbt_cdc._given_options(dbt_cdc._apply_options()).stored_as_scd_type -%}
-    {%- for option in given if given[option] is not none -%}
-        {%- if option in types and type in [1, 2, 'bitemporal'] and type not in types[option] -%}
-            {%- do faults.append("option '" ~ option ~ "' has a meaning under 'stored_as_scd_type: " ~ types[option] | join(' or ')
-                                 ~ "' only; this model keeps type " ~ type) -%}
-        {%- elif option in feed_only and given.get('source_kind') == 'snapshot' -%}
-            {%- do faults.append("option '" ~ option ~ "' has a meaning under 'source_kind: feed' only; a snapshot gives full images") -%}
-        {%- elif option == 'snapshot_version' and (given.get('source_kind') or 'feed') == 'feed' -%}
-            {%- do faults.append("option 'snapshot_version' has a meaning under 'source_kind: snapshot' only; this model reads a feed") -%}
-        {%- endif -%}
-    {%- endfor -%}
     {%- set lists = ['ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
     {%- for list in lists if given.get(list) and given.get('ignore_null_updates') is boolean -%}
         {%- do faults.append("'ignore_null_updates: " ~ given.ignore_null_updates | lower ~ "' contradicts '" ~ list
                              ~ "' beside it: give one of them") -%}
     {%- endfor -%}
+    {%- set retention = given.get('tombstone_retention') -%}
+    {%- if retention is string and not dbt_cdc._apply_span(retention) -%}
+        {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"
+                             ~ " such as '2 days', got " ~ (retention | tojson)) -%}
+    {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

@@ -112,7 +112,9 @@
     {%- if not state.rebuild -%}
         {%- set own = recorded.keys() | list + dbt_cdc._apply_interval_columns(dbt_cdc._apply_intervals(options)) -%}
         {%- set own = own | map('lower') | list -%}
-        {%- for column in dbt_cdc._columns_of(relations.target) if column.name | lower in own -%}{%- do known.append(column) -%}{%- endfor -%}
+        {%- for column in dbt_cdc._columns_of(relations.target) if column.name | lower in own -%}
+            {%- do known.append(column) -%}
+        {%- endfor -%}
         {%- do return(known) -%}
     {%- endif -%}
     {%- for name in fromjson(state.kept['dbt_cdc.columns']) + recorded.keys() | list -%}

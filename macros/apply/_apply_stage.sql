@@ -40,7 +40,11 @@
     {%- endfor -%}
     {%- for option in ['sequence_by', 'system_sequence_by'] if options[option] and options[option] | length == 1 -%}
         {%- set given = options[option][0] -%}
-        {%- if given | lower not in columns and not dbt_cdc._is_plain_name(given) -%}{%- do expressions.append('(' ~ given ~ '\n)') -%}{%- endif -%}
+        {%- if given | lower not in columns and not dbt_cdc._is_plain_name(given) -%}
+            {%- do expressions.append('(' ~ given ~ '\n)') -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- if expressions -%}{%- do run_query('describe query select ' ~ expressions | join(', ') ~ ' from (\n' ~ query ~ '\n) as batch') -%}{%- endif -%}
+    {%- if expressions -%}
+        {%- do run_query('describe query select ' ~ expressions | join(', ') ~ ' from (\n' ~ query ~ '\n) as batch') -%}
+    {%- endif -%}
 {%- endmacro -%}

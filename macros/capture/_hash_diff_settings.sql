@@ -66,11 +66,16 @@
 {%- endmacro -%}
 
 
+{%- macro _hash_diff_added_columns() -%}
+    {%- do return(['keyhash', 'nonkeyhash', 'operation', 'eff_start_date']) -%}
+{%- endmacro -%}
+
+
 {%- macro _hash_diff_columns(node) -%}
     {#- What the model's YAML says per column: data_type, and meta.dbt_cdc key, ignore, sensitive. -#}
     {%- set found = {'key': [], 'ignore': [], 'sensitive': [], 'types': {}, 'comments': {}, 'faults': []} -%}
     {%- for column in node.columns.values() -%}
-        {%- set added = column.name | lower in ['keyhash', 'nonkeyhash', 'operation', 'eff_start_date'] -%}
+        {%- set added = column.name | lower in dbt_cdc._hash_diff_added_columns() -%}
         {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
         {%- if config.persist_column_docs() and column.description -%}
             {%- do found.comments.update({column.name | lower: column.description}) -%}

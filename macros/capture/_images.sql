@@ -91,7 +91,9 @@
 
 {%- macro _types_as_spelled(source, columns='*') -%}
     {%- set types = {} -%}
-    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}{%- do types.update({row[0]: row[1]}) -%}{%- endfor -%}
+    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}
+        {%- do types.update({row[0]: row[1]}) -%}
+    {%- endfor -%}
     {%- do return(types) -%}
 {%- endmacro -%}
 

@@ -15,7 +15,9 @@
     {#- What is asked for, checked: form is json, struct (one column holds the envelope) or flat (before, after, op are
         the relation's own columns). -#}
     {%- set found = {} -%}
-    {%- for name, type in dbt_cdc._feed_columns_of(relation, [value]).items() -%}{%- do found.update({name | lower: type | lower}) -%}{%- endfor -%}
+    {%- for name, type in dbt_cdc._feed_columns_of(relation, [value]).items() -%}
+        {%- do found.update({name | lower: type | lower}) -%}
+    {%- endfor -%}
     {%- set path = [value] if value | lower in found else value.split('.') -%}
     {%- set type = found.get(path[0] | lower, '') -%}
     {%- set flat = 'before' in found and 'after' in found and 'op' in found -%}

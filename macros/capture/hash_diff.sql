@@ -63,5 +63,7 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
 {%- macro _hash_diff_docs(settings, built) -%}
     {#- Column comments of the tables; a view has its own from the statement that makes it. -#}
     {%- set tables = [dbt_cdc._companion(this, 'base'), dbt_cdc._companion(this, 'history')] -%}
-    {%- for table in tables + ([] if built.is_view else [built]) -%}{%- do dbt_cdc._bring_up_comments(table, settings.comments) -%}{%- endfor -%}
+    {%- for table in tables + ([] if built.is_view else [built]) -%}
+        {%- do dbt_cdc._bring_up_comments(table, settings.comments) -%}
+    {%- endfor -%}
 {%- endmacro -%}

@@ -71,7 +71,9 @@ where {{ name }} > {{ dbt_cdc._watermark_value(watermark, stamp.dtype) }} or {{ 
 {%- macro _between_watermarks(stamp, old, new, is_bounded) -%}
     {%- set name, conditions, ends = dbt_cdc._stamp(stamp), [], [] -%}
     {%- if old is not none -%}{%- do ends.append(name ~ ' > ' ~ dbt_cdc._watermark_value(old, stamp.dtype)) -%}{%- endif -%}
-    {%- if is_bounded and new.bound is not none -%}{%- do ends.append(name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype)) -%}{%- endif -%}
+    {%- if is_bounded and new.bound is not none -%}
+        {%- do ends.append(name ~ ' <= ' ~ dbt_cdc._watermark_value(new.bound, stamp.dtype)) -%}
+    {%- endif -%}
     {%- if new.bound is not none or not is_bounded -%}{%- do conditions.append(ends | join(' and ') or 'true') -%}{%- endif -%}
     {%- if new.unstamped -%}{%- do conditions.append(name ~ ' is null') -%}{%- endif -%}
     {#- No parentheses: Spark takes `t where (false)` for a table with the alias `where`. -#}

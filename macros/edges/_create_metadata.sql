@@ -34,7 +34,9 @@
         what a query gives. -#}
     {%- if not dbt_cdc._formats()[format].replace_conflicts -%}{%- do return(none) -%}{%- endif -%}
     {%- set columns = [] -%}
-    {%- for name, type in dbt_cdc._metadata_columns().items() -%}{%- do columns.append('cast(null as ' ~ type ~ ') as ' ~ name) -%}{%- endfor -%}
+    {%- for name, type in dbt_cdc._metadata_columns().items() -%}
+        {%- do columns.append('cast(null as ' ~ type ~ ') as ' ~ name) -%}
+    {%- endfor -%}
     {%- do return('create or replace table ' ~ relation ~ ' using ' ~ format ~ dbt_cdc._for_format('many_small_appends', format)()
                   ~ ' as select ' ~ (columns | join(', ')) ~ ' where false') -%}
 {%- endmacro -%}

@@ -1,11 +1,23 @@
 {#- What dbt_cdc.edges calls while a Python model runs. There dbt gives macros no model, so these lay it out first. -#}
 
-{%- macro _ref_changes_of_python(unique_id, upstream, by, column, unique_key) -%}
+{%- macro _ref_changes_of_python(unique_id, upstream, given, by, column, unique_key) -%}
+    {#- `upstream`: its table; `given`: what dbt gives for it, which under `--sample` is a query of a part. -#}
     {%- do dbt_cdc._lay_out_model(unique_id) -%}
     {%- set relation = dbt_cdc._relation_called(upstream, limit=0 if flags.EMPTY else none) -%}
     {%- set rows = dbt_cdc._ref_changes(relation, by, column, unique_key) -%}
     {%- do dbt_cdc._claim_new_rows() -%}
-    {%- do return(rows) -%}
+    {%- if given != upstream and not flags.EMPTY -%}{%- set rows = rows | replace(' from ' ~ relation, ' from ' ~ given) -%}{%- endif -%}
+    {%- do return({'rows': rows, 'before': dbt_cdc._before_python_reads(relation)}) -%}
+{%- endmacro -%}
+
+
+{%- macro _before_python_reads(relation) -%}
+    {#- Statements for a session that Python models have beside dbt's own (Spark Connect beside thrift): what it has seen of the
+        table may be older than what the watermark was taken from. -#}
+    {%- if adapter.config.credentials.method | string == 'session' -%}{%- do return([]) -%}{%- endif -%}
+    {%- set whole = dbt_cdc._whole_relation(relation) -%}
+    {%- set format = dbt_cdc._format_of(dbt_cdc._load_relation(whole) or whole) -%}
+    {%- do return(dbt_cdc._for_format('look_again', format)(whole) if format in dbt_cdc._formats() else []) -%}
 {%- endmacro -%}
 
 
@@ -28,15 +40,15 @@
 
 {#- dbt-spark keeps the new rows of an incremental Python model in one table, `<model>__dbt_tmp`, whichever run they are of: of
     two runs at once, one may merge the rows of the other. So before it writes that table, a run puts a mark of its own on the
-    target, and then looks for those of others. It takes its mark off when it ends, and those that it found, which may be of
-    killed runs: a run whose mark is gone, or that finds others' beside it, can't know whose rows it has merged, and moves no
-    watermark. Of two runs at once both come to know. -#}
+    target, and then looks for those of others. It takes its mark off when it ends, and marks of others that are an hour old,
+    which will be of killed runs. A run whose mark is gone, or that finds others' beside it, can't know whose rows it has
+    merged, and moves no watermark. Of two runs at once both come to know. -#}
 
 {%- macro _claim_new_rows() -%}
     {%- set read = dbt_cdc._read_edges() -%}
     {%- if model.config.materialized == 'incremental' and not dbt_cdc._reads_a_part() and not read.anew and 'others' not in read -%}
-        {%- do dbt_cdc._set_properties(this, {dbt_cdc._own_claim(): 'begun'}) -%}
-        {%- do read.update({'others': dbt_cdc._claims() | reject('equalto', dbt_cdc._own_claim()) | list}) -%}
+        {%- do dbt_cdc._set_properties(this, {dbt_cdc._own_claim(): dbt_cdc._seconds_now() | string}) -%}
+        {%- do read.update({'others': dbt_cdc._claims().keys() | reject('equalto', dbt_cdc._own_claim()) | list}) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -46,10 +58,18 @@
 {%- endmacro -%}
 
 
+{%- macro _seconds_now() -%}
+    {%- do return(modules.datetime.datetime.now(modules.pytz.utc).timestamp() | int) -%}
+{%- endmacro -%}
+
+
 {%- macro _claims() -%}
+    {#- name -> when it was made, in seconds since 1970 -#}
     {%- do dbt_cdc._look_again(dbt_cdc._load_relation(this)) -%}
-    {%- set claims = [] -%}
-    {%- for name in dbt_cdc._own_properties(this) if name.startswith('dbt_cdc.reader.') -%}{%- do claims.append(name) -%}{%- endfor -%}
+    {%- set claims = {} -%}
+    {%- for name, made in dbt_cdc._own_properties(this).items() if name.startswith('dbt_cdc.reader.') -%}
+        {%- do claims.update({name: made | int}) -%}
+    {%- endfor -%}
     {%- do return(claims) -%}
 {%- endmacro -%}
 
@@ -59,16 +79,18 @@
     {%- set read = dbt_cdc._read_edges() -%}
     {%- if 'others' not in read -%}{%- do return(true) -%}{%- endif -%}
     {%- set own, others, now = dbt_cdc._own_claim(), read.others, dbt_cdc._claims() -%}
-    {%- set ended = [] -%}
-    {%- for name in others + [own] -%}{%- do ended.append(dbt_cdc._literal(name)) -%}{%- endfor -%}
+    {%- set ended = [dbt_cdc._literal(own)] -%}
+    {%- for name, made in now.items() if name != own and made < dbt_cdc._seconds_now() - 3600 -%}
+        {%- do ended.append(dbt_cdc._literal(name)) -%}
+    {%- endfor -%}
     {%- do run_query('alter table ' ~ this ~ ' unset tblproperties if exists (' ~ (ended | join(', ')) ~ ')') -%}
-    {%- if succeeded and (own not in now or now | reject('in', others + [own]) | list) -%}
+    {%- if succeeded and (own not in now or now.keys() | reject('in', others + [own]) | list) -%}
         {%- do dbt_cdc._raise_faults(["another run of this model was at work at the same time, and dbt-spark keeps the new rows of"
             ~ " both in " ~ dbt_cdc._edge_name(this) ~ "__dbt_tmp: run it again when the other has ended"],
             wrote='its watermarks were not moved') -%}
     {%- elif succeeded and others -%}
-        {%- do log('dbt_cdc: an earlier run of ' ~ dbt_cdc._edge_name(this) ~ ' was killed, or is still at work: the next run reads'
-                   ~ ' the rows of this one once more', info=true) -%}
+        {%- do log('dbt_cdc: an earlier run of ' ~ dbt_cdc._edge_name(this) ~ ' was killed within the hour, or is still at work: the'
+                   ~ ' next run reads the rows of this one once more', info=true) -%}
     {%- endif -%}
     {%- do return(not others) -%}
 {%- endmacro -%}

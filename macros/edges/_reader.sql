@@ -52,8 +52,7 @@
         {%- endif -%}
         {%- set change_log = dbt_cdc._given_options(dbt_cdc._reader_options()).change_log -%}
         {%- if change_log is not none -%}
-            {%- do faults.append("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots,"
-                                 ~ " got '" ~ change_log ~ "' on an incremental model; take it out") -%}
+            {%- do faults.append(dbt_cdc._no_log_fault(change_log, 'an incremental model')) -%}
         {%- endif -%}
     {%- elif kind == 'hash_diff' -%}
         {%- do faults.append("ref_changes gives what is new since the last run, got a hash_diff model, which takes what it is"

@@ -22,7 +22,7 @@
             'change_log': true,
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
-            'set_later': ['delta.enableChangeDataFeed'],
+            'set_later': [dbt_cdc._delta_feed()],
             'own_columns': ['_metadata'],
             'kept_prefix': none,
             'feed_columns': ['_change_type', '_commit_version', '_commit_timestamp', '.*`.*'],

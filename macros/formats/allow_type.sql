@@ -10,9 +10,7 @@
 
 {%- macro delta__allow_type(relation, type) -%}
     {#- a Delta table that has no timestamp_ntz yet must be told that its readers will have to know the type -#}
-    {%- do return(
-        ["alter table " ~ relation ~ " set tblproperties (" ~ dbt_cdc._property_list(dbt_cdc._formats().delta.timestamp_ntz) ~ ")"]
-        if 'timestamp_ntz' in type else []) -%}
+    {%- do return([dbt_cdc._properties_statement(relation, dbt_cdc._formats().delta.timestamp_ntz)] if 'timestamp_ntz' in type else []) -%}
 {%- endmacro -%}
 
 

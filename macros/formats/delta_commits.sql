@@ -79,7 +79,7 @@
     {%- for name in ['mode', 'outputMode', 'version', 'specifiedRetentionMillis', 'defaultRetentionMillis'] -%}
         {%- for value in modules.re.findall('"' ~ name ~ '"\\s*:\\s*"?(\\w+)', text) -%}{%- do found.update({name: value}) -%}{%- endfor -%}
     {%- endfor -%}
-    {%- set feed = 'delta.enableChangeDataFeed' -%}
+    {%- set feed = dbt_cdc._delta_feed() -%}
     {%- for value in modules.re.findall('"' ~ feed ~ '"(?:\\s*:\\s*"(\\w+))?', text) -%}
         {%- do found.update({'properties': {feed: value} if value else [feed]}) -%}
     {%- endfor -%}

@@ -46,7 +46,7 @@
 
 {%- macro _delta_feed_state(operation, parameters) -%}
     {#- What a commit says about the feed: true, false, or none where it says nothing. -#}
-    {%- set name = 'delta.enableChangeDataFeed' -%}
+    {%- set name = dbt_cdc._delta_feed() -%}
     {%- set said = parameters.get('properties') -%}
     {%- set properties = fromjson(said) if said is string else said -%}
     {%- if operation == 'UNSET TBLPROPERTIES' -%}

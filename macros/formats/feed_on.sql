@@ -1,13 +1,16 @@
 {#- Switches a table's own change feed on, in the format that has a switch, where its timeline says that there is none. -#}
 
 {%- macro delta__feed_on(relation) -%}
-    {%- do run_query('alter table ' ~ relation ~ ' set tblproperties (delta.enableChangeDataFeed = true)') -%}
+    {%- do dbt_cdc._set_properties(relation, {dbt_cdc._delta_feed(): 'true'}) -%}
 {%- endmacro -%}
+
+
+{%- macro _delta_feed() -%}{%- do return('delta.enableChangeDataFeed') -%}{%- endmacro -%}
 
 
 {#- The same as properties of a new table of these columns, whose first commit is then in its feed. -#}
 {%- macro delta__feed_properties(names) -%}
-    {%- do return({'delta.enableChangeDataFeed': 'true'} if not dbt_cdc._without_delta_feed(names) else {}) -%}
+    {%- do return({dbt_cdc._delta_feed(): 'true'} if not dbt_cdc._without_delta_feed(names) else {}) -%}
 {%- endmacro -%}
 
 
@@ -16,7 +19,7 @@
 
 {%- macro _is_delta_feed_on(properties) -%}
     {#- Delta keeps the text that it was given: dbt writes a YAML `true` as True. -#}
-    {%- do return(properties.get('delta.enableChangeDataFeed', '') | lower == 'true') -%}
+    {%- do return(properties.get(dbt_cdc._delta_feed(), '') | lower == 'true') -%}
 {%- endmacro -%}
 
 

@@ -40,7 +40,9 @@
 
 {%- macro _failing_name_faults(names, format) -%}
     {%- set failing, faults = dbt_cdc._failing_names(format), [] -%}
-    {%- for name in names if modules.re.fullmatch(failing.pattern, name | lower) -%}{%- do faults.append(failing.fault % name) -%}{%- endfor -%}
+    {%- for name in names if modules.re.fullmatch(failing.pattern, name | lower) -%}
+        {%- do faults.append(failing.fault % name) -%}
+    {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 
@@ -55,8 +57,6 @@
 
 {%- macro delta__map_names(relation) -%}
     {#- the versions name what readers and writers must know; those that a table has beyond it stay -#}
-    {%- do return([
-        "alter table " ~ relation ~ " set tblproperties ('delta.columnMapping.mode' = 'name',"
-            ~ " 'delta.minReaderVersion' = '2', 'delta.minWriterVersion' = '5')",
-    ]) -%}
+    {%- set versions = {'delta.minReaderVersion': '2', 'delta.minWriterVersion': '5'} -%}
+    {%- do return([dbt_cdc._properties_statement(relation, dict(dbt_cdc._formats().delta.column_names, **versions))]) -%}
 {%- endmacro -%}

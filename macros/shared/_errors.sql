@@ -15,13 +15,39 @@
 
 {%- macro _raise_run_faults(faults) -%}
     {#- What keeps a whole run from starting. -#}
-    {%- if faults -%}{%- do exceptions.raise_compiler_error("dbt_cdc: nothing was written:\n  - " ~ faults | sort | join('\n  - ')) -%}{%- endif -%}
+    {%- if faults -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc: nothing was written:\n  - " ~ faults | sort | join('\n  - ')) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 
 {%- macro _running() -%}
     {#- What errors name: the node that runs, if it is one. -#}
     {%- do return(model.unique_id if model is defined else 'this operation') -%}
+{%- endmacro -%}
+
+
+{%- macro _value_text(value) -%}
+    {#- The value for a message, also where it holds what JSON does not know: YAML makes a date of 2019-06-18. -#}
+    {%- do return(dbt_cdc._plain(value) | tojson) -%}
+{%- endmacro -%}
+
+
+{%- macro _plain(value) -%}
+    {%- if value is mapping -%}
+        {%- set plain = {} -%}
+        {%- for name, part in value.items() -%}
+            {%- do plain.update({name | string: dbt_cdc._plain(part)}) -%}
+        {%- endfor -%}
+        {%- do return(plain) -%}
+    {%- elif value is iterable and value is not string -%}
+        {%- set plain = [] -%}
+        {%- for part in value -%}
+            {%- do plain.append(dbt_cdc._plain(part)) -%}
+        {%- endfor -%}
+        {%- do return(plain) -%}
+    {%- endif -%}
+    {%- do return(value if value is none or value is boolean or value is number else value | string) -%}
 {%- endmacro -%}
 
 

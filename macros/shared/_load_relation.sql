@@ -24,7 +24,9 @@
 {%- macro _columns_of(relation) -%}
     {#- Of a relation that exists; dbt-spark's own list ends before a column whose name begins with `#`. -#}
     {%- set columns = [] -%}
-    {%- for row in run_query('describe query select * from ' ~ relation) -%}{%- do columns.append(api.Column(row[0], row[1])) -%}{%- endfor -%}
+    {%- for row in run_query('describe query select * from ' ~ relation) -%}
+        {%- do columns.append(api.Column(row[0], row[1])) -%}
+    {%- endfor -%}
     {%- do return(columns) -%}
 {%- endmacro -%}
 

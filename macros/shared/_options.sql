@@ -1,8 +1,9 @@
 {#- The options a node may carry under `meta: {dbt_cdc: {…}}`. A capability states its options once, as a mapping
-    name -> {type, default, values, between, required}, and reads and checks them with the macros below.
+    name -> {type, default, values, between, required, under, rival}, and reads and checks them with the macros below.
     Types: boolean, string, integer, number, scalar (string, integer or date), date (2019-06-18, with quotes or without), list
     (of strings; one string stands for a list of one), mapping. Where there are `values`, the text counts: vars give 2 as '2'.
-    `expects` says what is meant where the type does not; a list that is `filled` must have names in it. -#}
+    `expects` says what is meant where the type does not; a list that is `filled` must have names in it; `under`: the values of other
+    options with which this one has a meaning; `rival`: an option that can't stand beside it. -#}
 
 {%- macro _meta(node=none) -%}
     {%- do return(((node or model).config.get('meta') or {}).get('dbt_cdc') or {}) -%}
@@ -41,6 +42,25 @@
             {%- do faults.append("option '" ~ name ~ "' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {"
                                  ~ name ~ ": …}}") -%}
         {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults + dbt_cdc._faults_between(spec, given, dbt_cdc._given_options(spec, node))) -%}
+{%- endmacro -%}
+
+
+{%- macro _faults_between(spec, given, options) -%}
+    {#- What the specification itself says of options beside each other; an option whose own value is wrong is passed over. -#}
+    {%- set faults = [] -%}
+    {%- for name, rule in spec.items() if given.get(name) is not none -%}
+        {%- if rule.get('rival') and given[name] and given.get(rule.rival) -%}
+            {%- do faults.append("give '" ~ name ~ "' or '" ~ rule.rival ~ "', not both") -%}
+        {%- endif -%}
+        {%- for other, allowed in rule.get('under', {}).items() if options[other] not in allowed -%}
+            {%- set set_to, needed = other ~ ": " ~ options[other] | string | lower, allowed | join(' or ') | lower -%}
+            {%- if not dbt_cdc._value_faults(other, spec[other], options[other]) -%}
+                {%- do faults.append("option '" ~ name ~ "' has a meaning under '" ~ other ~ ": " ~ needed ~ "' only, got '" ~ set_to
+                                     ~ "': change that, or take the option out") -%}
+            {%- endif -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
@@ -101,30 +121,6 @@
     {%- set year, month, day = text.split('-') | map('int') -%}
     {%- set date = modules.datetime.date(year, month, 1) + modules.datetime.timedelta(days=day - 1) -%}
     {%- do return(date.month == month) -%}
-{%- endmacro -%}
-
-
-{%- macro _value_text(value) -%}
-    {#- The value for a message, also where it holds what JSON does not know: YAML makes a date of 2019-06-18. -#}
-    {%- do return(dbt_cdc._plain(value) | tojson) -%}
-{%- endmacro -%}
-
-
-{%- macro _plain(value) -%}
-    {%- if value is mapping -%}
-        {%- set plain = {} -%}
-        {%- for name, part in value.items() -%}
-            {%- do plain.update({name | string: dbt_cdc._plain(part)}) -%}
-        {%- endfor -%}
-        {%- do return(plain) -%}
-    {%- elif value is iterable and value is not string -%}
-        {%- set plain = [] -%}
-        {%- for part in value -%}
-            {%- do plain.append(dbt_cdc._plain(part)) -%}
-        {%- endfor -%}
-        {%- do return(plain) -%}
-    {%- endif -%}
-    {%- do return(value if value is none or value is boolean or value is number else value | string) -%}
 {%- endmacro -%}
 
 

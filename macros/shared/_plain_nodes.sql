@@ -26,8 +26,7 @@
     {%- for options in (dbt_cdc._options_by_owner() if given else {}).values() -%}{%- do known.update(options) -%}{%- endfor -%}
     {%- for name, node in given.items() -%}
         {%- if node.options.get('change_log') is not none -%}
-            {%- do faults.append("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots, got '"
-                ~ node.options.change_log ~ "' on " ~ name ~ " (" ~ node.kind ~ "); take it out, or ask the table itself by table_changes") -%}
+            {%- do faults.append(dbt_cdc._no_log_fault(node.options.change_log, name ~ " (" ~ node.kind ~ ")")) -%}
         {%- endif -%}
         {%- for option in node.options if option not in known -%}
             {%- do faults.append(name ~ " (" ~ node.kind ~ "): unknown option '" ~ option ~ "'" ~ dbt_cdc._suggestion(option, known)
@@ -43,11 +42,19 @@
     {%- for name, node in given.items() -%}
         {%- set unread = node.options.keys() | reject('in', dbt_cdc._reader_options()) | sort -%}
         {%- set theirs = [] -%}
-        {%- for owner, options in dbt_cdc._options_by_owner().items() if unread | reject('in', options) | list == [] -%}{%- do theirs.append(owner) -%}{%- endfor -%}
+        {%- for owner, options in dbt_cdc._options_by_owner().items() if unread | reject('in', options) | list == [] -%}
+            {%- do theirs.append(owner) -%}
+        {%- endfor -%}
         {%- if unread -%}
             {%- do exceptions.warn("dbt_cdc: nothing reads " ~ unread | join(', ') ~ " in meta.dbt_cdc of " ~ name
                 ~ ", which is materialized as '" ~ node.kind ~ "'; " ~ (theirs | join(' or ') ~ ' would: set'
                 ~ ' materialized, or take them out' if theirs else 'take them out')) -%}
         {%- endif -%}
     {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _no_log_fault(got, place) -%}
+    {%- do return("option 'change_log' keeps the changes of hash_diff and apply_changes models and of snapshots, got '" ~ got ~ "' on "
+                  ~ place ~ "; take it out, or ask the table itself by table_changes") -%}
 {%- endmacro -%}

@@ -4,7 +4,9 @@
     {%- set asking = [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' and node.unique_id in selected_resources -%}
         {%- set given = dbt_cdc._meta(node) -%}
-        {%- if given is not mapping or given.values() | reject('none') | reject('false') | list -%}{%- do asking.append(node.unique_id) -%}{%- endif -%}
+        {%- if given is not mapping or given.values() | reject('none') | reject('false') | list -%}
+            {%- do asking.append(node.unique_id) -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- if not asking or dbt_cdc._snapshots_are_dispatched() -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([asking | sort | join(', ') ~ ": options of dbt_cdc are set, but dbt does not look for snapshot macros in this"

@@ -1,12 +1,17 @@
 {#- What the table can't take of a source whose columns have changed since. -#}
 
-{%- macro _retyped_faults(source_columns, target, existing) -%}
+{%- macro _retyped_faults(strategy, source_columns, target, existing) -%}
     {#- Values of another kind, asked before anything is compared. -#}
-    {%- set faults = [] -%}
+    {%- set faults, keys = [], [] -%}
+    {%- for key in dbt_cdc._keys(strategy) -%}{%- do keys.append(dbt_cdc._unquoted(key) | lower) -%}{%- endfor -%}
     {%- for column in source_columns if column.name | lower in existing -%}
         {%- set kept, type = existing[column.name | lower], column.dtype -%}
         {%- if not dbt_cdc._takes(kept, type, is_compared=dbt_cdc._is_checked(column.name)) -%}
             {%- do faults.append(dbt_cdc._type_fault(target, column.name, kept, type, "the source, which is of another kind")) -%}
+        {%- elif dbt_cdc._family_of_type(kept) == 'text' and dbt_cdc._family_of_type(type) not in ['text', 'other']
+                 and column.name | lower in keys -%}
+            {#- 7 would be found to be '007', and be written as '7' -#}
+            {%- do faults.append(dbt_cdc._type_fault(target, column.name, kept, type, "the source, by which its keys would be others")) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}
@@ -87,7 +92,9 @@
 {%- macro _rounds(kept, given) -%}
     {#- Would a value of the given type lose digits or its time of day? It would be found changed again in every run. -#}
     {%- if kept == 'date' -%}{%- do return(given in ['timestamp', 'timestamp_ntz']) -%}{%- endif -%}
-    {%- if kept == 'float' -%}{%- do return(dbt_cdc._family_of_type(given) == 'number' and not dbt_cdc._widens(given, kept)) -%}{%- endif -%}
+    {%- if kept == 'float' -%}
+        {%- do return(dbt_cdc._family_of_type(given) == 'number' and not dbt_cdc._widens(given, kept)) -%}
+    {%- endif -%}
     {%- set whole = ['tinyint', 'smallint', 'int', 'bigint'] -%}
     {%- if dbt_cdc._family_of_type(kept) == 'other' -%}{%- do return(dbt_cdc._rounds_inside(kept, given)) -%}{%- endif -%}
     {%- if given in ['float', 'double'] -%}{%- do return(kept in whole or kept.startswith('decimal(')) -%}{%- endif -%}

@@ -58,16 +58,26 @@
         the session's zone. Text that is no point in time is an error. -#}
     {%- set text = 'cast(' ~ expression ~ ' as string)' -%}
     {%- do return(
-        "case typeof(" ~ expression ~ ") when 'timestamp' then cast(" ~ expression ~ " as timestamp_ltz) when 'string' then coalesce("
-        ~ dbt_cdc._instant_of_text(text) ~ ", cast(" ~ text ~ " as timestamp_ltz)) else cast(concat(cast(cast(" ~ expression
-        ~ " as timestamp_ntz) as string), 'Z') as timestamp_ltz) end") -%}
+        "case typeof(" ~ expression ~ ") when 'timestamp' then cast(" ~ expression ~ " as timestamp_ltz) when 'string' then if("
+        ~ text ~ " is null, null, coalesce(" ~ dbt_cdc._instant_of_text(text) ~ ", " ~ dbt_cdc._no_instant(text) ~ ")) else cast(concat(cast(cast("
+        ~ expression ~ " as timestamp_ntz) as string), 'Z') as timestamp_ltz) end") -%}
+{%- endmacro -%}
+
+
+{%- macro _no_instant(text) -%}
+    {%- set told = "dbt_cdc: " ~ dbt_cdc._running() ~ ": updated_at has text that is no point in time, got '" -%}
+    {%- set asked = "', expected a day, with or without a time, such as 2024-01-31 10:30:00 (in UTC unless it says its zone):"
+                    ~ " convert it, or make it NULL, in the snapshot's query; nothing was written" -%}
+    {%- do return("cast(raise_error(concat(" ~ dbt_cdc._literal(told) ~ ", " ~ text ~ ", " ~ dbt_cdc._literal(asked) ~ ")) as timestamp_ltz)") -%}
 {%- endmacro -%}
 
 
 {%- macro _instant_of_text(expression) -%}
-    {#- Text without a zone is read as UTC, too; NULL if it is no point in time. -#}
-    {%- do return("coalesce(try_cast(concat(" ~ expression ~ ", 'Z') as timestamp_ltz), try_cast(concat(" ~ expression
-                  ~ ", ' 00:00:00Z') as timestamp_ltz), try_cast(" ~ expression ~ " as timestamp_ltz))") -%}
+    {#- Text without a zone is read as UTC, too; NULL if it is no point in time. Spark would read a time without a day, or nothing
+        before a time, as one of the day of the run. -#}
+    {%- do return("if(" ~ expression ~ " rlike '^[^0-9T]*(T|[0-9]+:|$)', null, coalesce(try_cast(concat(" ~ expression
+                  ~ ", 'Z') as timestamp_ltz), try_cast(concat(" ~ expression ~ ", ' 00:00:00Z') as timestamp_ltz), try_cast("
+                  ~ expression ~ " as timestamp_ltz)))") -%}
 {%- endmacro -%}
 
 

@@ -64,22 +64,26 @@
     {%- set names, current = dbt_cdc._operational_columns(), (config if node is none else node.config).get('dbt_valid_to_current') -%}
     {%- set valid_to = dbt_cdc._quote(dbt_cdc._snapshot_columns(node).dbt_valid_to) -%}
     {%- set found -%}
-        select {{ valid_to }} from {{ target }}
+        select cast({{ valid_to }} as string) from {{ target }}
         where {{ dbt_cdc._quote(names.update_process_id) }} is null and not coalesce({{ dbt_cdc._is_open(node=node) }}, false)
             and cast({{ valid_to }} as timestamp_ltz) > current_timestamp() + interval 1 year
             and {{ dbt_cdc._quote(names.effective_end_timestamp) }} = {{ dbt_cdc._high_date(options.effective_timestamp_type) }}
         limit 1
     {%- endset -%}
     {%- set ends = run_query(found).rows -%}
-    {%- if not ends -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return([target ~ " has open records with the end " ~ ends[0][0] ~ ", but 'dbt_valid_to_current' is "
-        ~ (current or 'not set') ~ ": set the option back, or give those records the new end by hand (update "
-        ~ target ~ " set " ~ valid_to ~ " = ...)"]) -%}
+    {%- do return([dbt_cdc._open_end_fault(target, ends[0][0], valid_to, current)] if ends else []) -%}
+{%- endmacro -%}
+
+
+{%- macro _open_end_fault(target, end, valid_to, current) -%}
+    {%- do return(target ~ " has open records with the end " ~ end ~ ", but 'dbt_valid_to_current' is "
+        ~ (current ~ ", another time in this session" if current else 'not set') ~ ": set the option, or the session's time zone,"
+        ~ " back, or give those records the new end by hand (update " ~ target ~ " set " ~ valid_to ~ " = ...)") -%}
 {%- endmacro -%}
 
 
 {%- macro _adopt_hint() -%}
-    {%- do return("fill them in once: dbt run-operation adopt_operational_metadata --args '{snapshot: " ~ model.name ~ "}'") -%}
+    {%- do return("fill them in once: dbt run-operation adopt_operational_metadata --args '{snapshot: " ~ dbt_cdc._called(model) ~ "}'") -%}
 {%- endmacro -%}
 
 

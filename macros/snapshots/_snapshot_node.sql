@@ -1,12 +1,27 @@
 {#- For commands that are given a snapshot's name. -#}
 
 {%- macro _snapshot_node(command, name) -%}
-    {%- set known = [] -%}
+    {#- `name`, or where several packages have one of that name, `package.name`. -#}
+    {%- set known, found = [], [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' -%}
-        {%- if node.name == name -%}{%- do return(node) -%}{%- endif -%}
         {%- do known.append(node.name) -%}
+        {%- if name in [node.name, node.package_name ~ '.' ~ node.name] -%}{%- do found.append(node) -%}{%- endif -%}
     {%- endfor -%}
-    {%- do exceptions.raise_compiler_error('dbt_cdc.' ~ command ~ ': ' ~ dbt_cdc._unknown_name('snapshot', name, known)) -%}
+    {%- if found | length == 1 -%}{%- do return(found[0]) -%}{%- endif -%}
+    {%- set names = [] -%}
+    {%- for node in found -%}{%- do names.append(node.package_name ~ '.' ~ node.name) -%}{%- endfor -%}
+    {%- do exceptions.raise_compiler_error('dbt_cdc.' ~ command ~ ': ' ~ (
+        "several packages have a snapshot '" ~ name ~ "': name one of " ~ names | sort | join(', ') if found
+        else dbt_cdc._unknown_name('snapshot', name, known))) -%}
+{%- endmacro -%}
+
+
+{%- macro _called(snapshot) -%}
+    {#- The name by which commands find it. -#}
+    {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' and node.name == snapshot.name and node.unique_id != snapshot.unique_id -%}
+        {%- do return(snapshot.package_name ~ '.' ~ snapshot.name) -%}
+    {%- endfor -%}
+    {%- do return(snapshot.name) -%}
 {%- endmacro -%}
 
 

@@ -2,7 +2,8 @@
     {%- do return(dict(dbt_cdc._log_options(), **{
         'operational_metadata': {'type': 'boolean', 'default': false},
         'effective_timestamp_type': {
-            'type': 'string', 'values': ['timestamp_ntz', 'timestamp'], 'default': 'timestamp_ntz'},
+            'type': 'string', 'values': ['timestamp_ntz', 'timestamp'], 'default': 'timestamp_ntz',
+            'under': {'operational_metadata': [true]}},
         'max_delete_fraction': {'type': 'number', 'between': [0, 1]},
     })) -%}
 {%- endmacro -%}
@@ -19,12 +20,7 @@
     {%- set faults = [] -%}
     {%- do faults.extend(dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction, node)) -%}
     {%- do faults.extend(dbt_cdc._change_log_faults(options, node)) -%}
-    {%- if options.operational_metadata -%}
-        {%- do faults.extend(dbt_cdc._operational_var_faults(node)) -%}
-    {%- elif dbt_cdc._meta(node) is mapping and dbt_cdc._meta(node).get('effective_timestamp_type') is not none -%}
-        {%- do faults.append("option 'effective_timestamp_type' has no meaning without operational_metadata: true, got "
-                             ~ (options.effective_timestamp_type | tojson) ~ "; set that too, or remove the option") -%}
-    {%- endif -%}
+    {%- if options.operational_metadata -%}{%- do faults.extend(dbt_cdc._operational_var_faults(node)) -%}{%- endif -%}
     {%- do return(dbt_cdc._check_options(dbt_cdc._snapshot_options(), faults, node)) -%}
 {%- endmacro -%}
 

@@ -23,7 +23,9 @@
 
 
 {%- macro _type_of_expression(expression, columns, sql) -%}
-    {%- for column in columns if column.name | lower == dbt_cdc._unquoted(expression) | lower -%}{%- do return(column.dtype) -%}{%- endfor -%}
+    {%- for column in columns if column.name | lower == dbt_cdc._unquoted(expression) | lower -%}
+        {%- do return(column.dtype) -%}
+    {%- endfor -%}
     {%- do return(run_query('describe query select ' ~ expression ~ ' from (\n' ~ sql ~ '\n) as source_rows').rows[0][1]) -%}
 {%- endmacro -%}
 
@@ -68,6 +70,8 @@
     {%- if config.get('strategy') != 'check' -%}{%- do return(false) -%}{%- endif -%}
     {#- what a format keeps in each of its tables is not what the rows say -#}
     {%- if config.get('check_cols') is string -%}{%- do return(not dbt_cdc._is_kept_by(config.get('file_format'), name)) -%}{%- endif -%}
-    {%- for checked in config.get('check_cols') if dbt_cdc._unquoted(checked) | lower == name | lower -%}{%- do return(true) -%}{%- endfor -%}
+    {%- for checked in config.get('check_cols') if dbt_cdc._unquoted(checked) | lower == name | lower -%}
+        {%- do return(true) -%}
+    {%- endfor -%}
     {%- do return(false) -%}
 {%- endmacro -%}

@@ -1,7 +1,7 @@
 {%- macro adopt_operational_metadata(snapshot) -%}
     {#- Gives an existing snapshot's table the operational columns and fills in every record that lacks them. What only
         the runs of the past knew is taken from what is there: the process is this command, the times are dbt's own.
-        One statement fills in, and only records that need it: a second time changes nothing. -#}
+        Only records that need it are written: a second time changes nothing. -#}
     {%- set node = dbt_cdc._snapshot_node('adopt_operational_metadata', snapshot) -%}
     {%- set options = dbt_cdc._check_snapshot_options(node) -%}
     {%- set target = dbt_cdc._snapshot_table(node) -%}
@@ -17,6 +17,7 @@
         {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('type_faults', format)(target, options.effective_timestamp_type), node) -%}
         {%- do dbt_cdc._add_columns(target, format, missing) -%}
     {%- endif -%}
+    {%- do dbt_cdc._fill_deletion_records(node, target, existing) -%}
     {%- do run_query(dbt_cdc._adoption_update(node, options, target, existing)) -%}
     {%- do log('dbt_cdc: ' ~ target ~ ' has its operational columns, filled in for every record', info=true) -%}
 {%- endmacro -%}

@@ -14,12 +14,12 @@
         + dbt_cdc._deletion_column_faults(strategy, target_relation, existing)
         + dbt_cdc._operational_table_faults(target_relation, existing, options)
         + dbt_cdc._source_shape_faults(strategy, source_sql, columns, options)
-        + dbt_cdc._retyped_faults(columns, target_relation, existing)) -%}
+        + dbt_cdc._retyped_faults(strategy, columns, target_relation, existing)) -%}
     {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
     {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, columns, target_relation, target_columns) -%}
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
-    {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options) + dbt_cdc._drift_faults(shape, existing) -%}
+    {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options, existing) + dbt_cdc._drift_faults(shape, existing) -%}
     {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._take_new_columns(shape, existing) -%}

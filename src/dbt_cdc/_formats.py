@@ -14,11 +14,11 @@ class Format:
     #: `create or replace table` works
     replaceable: bool = False
     #: table properties without which names such as `a b` are refused
-    odd_names_need: Mapping[str, str] = field(default_factory=dict)
+    column_names: Mapping[str, str] = field(default_factory=dict)
     #: table properties that can't be set by the statement that makes a table with those
     set_later: frozenset[str] = frozenset()
     #: table properties without which an existing table gets no column of type `timestamp_ntz`
-    timestamp_ntz_needs: Mapping[str, str] = field(default_factory=dict)
+    timestamp_ntz: Mapping[str, str] = field(default_factory=dict)
     #: a session remembers tables as they were, for half a minute
     remembered: bool = False
     #: what it, or Spark itself, says when it refuses a write because of another one, or of what a killed one left
@@ -30,9 +30,9 @@ class Format:
 _FORMATS = {
     "delta": Format(
         replaceable=True,
-        odd_names_need={"delta.columnMapping.mode": "name"},
+        column_names={"delta.columnMapping.mode": "name"},
         set_later=frozenset({"delta.enableChangeDataFeed"}),
-        timestamp_ntz_needs={"delta.feature.timestampNtz": "supported"},
+        timestamp_ntz={"delta.feature.timestampNtz": "supported"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
         r"(FIELD|TABLE|VIEW)_ALREADY_EXISTS|NON_EMPTY_LOCATION",
         current_version=("describe history {} limit 1",),

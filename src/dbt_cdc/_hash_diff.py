@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt_cdc._hash_diff_layout import ADDED, repeated_names, widens
+from dbt_cdc._hash_diff_layout import ADDED, repeated_names
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, quote, quoted, type_text
+from dbt_cdc._types import widens
 from dbt_cdc.hashing import ALGORITHMS, hash_expression, shown_text
 
 if TYPE_CHECKING:  # pragma: no cover

@@ -14,16 +14,13 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_cdc._formats import format_of
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, type_text, without_void
+from dbt_cdc._types import nested_faults, type_faults
 from dbt_cdc._writer import property_text
 from dbt_cdc.hashing import HASH_RULE
 
 #: Columns that hash_diff adds, and the bookkeeping columns of the base table.
 ADDED = ("keyhash", "nonkeyhash", "operation", "eff_start_date")
 SUPPLIED, LOAD = "_dbt_cdc_supplied", "_dbt_cdc_load"
-
-#: Casts that lose nothing: from a type to any of those after it.
-_WIDER = ("tinyint", "smallint", "int", "bigint")
-_WIDER_FLOAT = ("float", "double")
 
 
 def fail(node: str, faults: list[str]) -> None:
@@ -188,8 +185,8 @@ def resolve(
     for name in [*old, *added]:
         source = spelled.get(name.lower())
         target = declared.get(name.lower()) or old.get(name) or new_types[name]
-        faults += _type_faults(name, old.get(name), declared.get(name.lower()), given.get(source or ""))
-        faults += _nested_faults(name, declared.get(name.lower()), given.get(source or ""))
+        faults += type_faults(name, old.get(name), declared.get(name.lower()), given.get(source or ""))
+        faults += nested_faults(name, declared.get(name.lower()), given.get(source or ""))
         lower = name.lower()
         columns.append(
             Column(
@@ -269,69 +266,6 @@ def _unknown_names(settings: Settings, names: list[str], stored: list[str]) -> d
                 fault = f"{option}: the data have no column '{name}'{hint} They have: {', '.join(names)}"
                 faults.setdefault(option, []).append(fault)
     return faults
-
-
-def _type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
-    if old is None or (declared is None and given is None):
-        return []
-    if declared is not None:
-        got, source, fits = declared.simpleString(), "the model's data_type", _kept_as(declared, old)
-    else:
-        got, source = given.simpleString(), "the data"
-        fits = widens(got, old.simpleString()) or _kept_as(given, old)
-    if fits:
-        return []
-    return [
-        f"column '{name}': the table has type {old.simpleString()}, {source} has {got}. "
-        "Cast it in the model, or rebuild with --full-refresh"
-    ]
-
-
-def _nested_faults(name: str, declared: Any, given: Any) -> list[str]:
-    """A nested data_type that is not what the data have: Spark's cast turns what does not fit into NULLs within."""
-    nested = declared is not None and declared.typeName() in ("array", "map", "struct")
-    if not nested or given is None or _kept_as(given, declared):
-        return []
-    return [
-        f"column '{name}': the model's data_type is {declared.simpleString()}, the data have {given.simpleString()}: "
-        "what does not fit within would be lost silently. Cast it in the model"
-    ]
-
-
-def widens(narrow: str, wide: str) -> bool:
-    """Whether values of one type enter the other unchanged, or (from strings) are checked one by one."""
-    if narrow in (wide, "string"):
-        return True
-    for order in (_WIDER, _WIDER_FLOAT):
-        if narrow in order and wide in order:
-            return order.index(narrow) <= order.index(wide)
-    decimals = [re.fullmatch(r"decimal\((\d+),(\d+)\)", kind) for kind in (narrow, wide)]
-    if decimals[0] and decimals[1]:
-        (p1, s1), (p2, s2) = (tuple(map(int, match.groups())) for match in decimals if match)
-        return s1 <= s2 and p1 - s1 <= p2 - s2
-    return False
-
-
-def _kept_as(given: Any, table: Any) -> bool:
-    """Whether a table's column is of the type, or of what a format makes of it: Iceberg keeps a smallint as an int.
-
-    Both have the same text in a digest, so which of them is hashed makes no difference.
-    """
-    kind = given.typeName()
-    if kind == "void":
-        return True
-    if kind != table.typeName():
-        one, other = given.simpleString(), table.simpleString()
-        return one in _WIDER and other in _WIDER and _WIDER.index(one) < _WIDER.index(other)
-    if kind == "array":
-        return _kept_as(given.elementType, table.elementType)
-    if kind == "map":
-        return _kept_as(given.keyType, table.keyType) and _kept_as(given.valueType, table.valueType)
-    if kind == "struct":
-        return given.names == table.names and all(
-            _kept_as(one.dataType, other.dataType) for one, other in zip(given.fields, table.fields, strict=True)
-        )
-    return bool(given.simpleString() == table.simpleString())
 
 
 def _partition_faults(settings: Settings, layout: Layout) -> list[str]:

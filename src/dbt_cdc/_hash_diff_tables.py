@@ -146,9 +146,9 @@ class Tables:
         format_ = format_of(self.settings.format)
         needed: dict[str, str] = {}
         if any(map(is_odd_name, names)):
-            needed.update(format_.odd_names_need)
+            needed.update(format_.column_names)
         if any("timestamp_ntz" in column.type for column in new):
-            needed.update(format_.timestamp_ntz_needs)
+            needed.update(format_.timestamp_ntz)
         if needed:
             self.set_properties(table, needed)
         listed = ", ".join(f"{quote(column.name)} {column.type}" for column in new)

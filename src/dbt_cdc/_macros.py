@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from dbt.adapters.factory import get_adapter_by_type
@@ -22,7 +23,7 @@ def running_model(reader: str) -> str:
 
 
 def upstream_of(dbt: Any, name: tuple[str, ...], v: Any, reader: str) -> str:
-    """The upstream's `schema.table`, from the functions that dbt adds to a compiled model."""
+    """The upstream as dbt gives it, `schema.table` or a query, from the functions that dbt adds to a compiled model."""
     if not name or not all(isinstance(part, str) for part in name):
         raise DbtRuntimeError(
             f"dbt_cdc: {running_model(reader)}: {reader} takes the names that dbt.ref or dbt.source takes, such as "
@@ -30,18 +31,28 @@ def upstream_of(dbt: Any, name: tuple[str, ...], v: Any, reader: str) -> str:
         )
     generated = dbt.ref.__globals__
     version = {} if v is None else {"v": v}
+    found = []
     for kind in ("ref", "source"):
-        try:
-            found = str(generated[kind](*name, **version, dbt_load_df_function=str))
-            return _LIMITED.sub(r"\1", found)
-        except (KeyError, TypeError):
-            continue
+        with suppress(KeyError, TypeError):
+            found.append(str(generated[kind](*name, **version, dbt_load_df_function=str)))
+    if len(found) == 1:
+        return found[0]
     call = ", ".join([*map(repr, name), *(f"v={v!r}" for _ in version)])
+    if found:
+        raise DbtRuntimeError(
+            f"dbt_cdc: {running_model(reader)} reads {call} by {reader}, which is both a model in a package and a"
+            f" source ({', '.join(found)}): read one of them by a model of its own"
+        )
     raise DbtRuntimeError(
         f"dbt_cdc: {running_model(reader)} reads {call} by {reader}, but dbt knows no such upstream of it, and so "
         f"would not build that first. Add the line `dbt.ref({call})` to the model (a source takes both its names, here "
         "and there: `dbt.source('raw', 'orders')`)"
     )
+
+
+def table_of(upstream: str) -> str:
+    """The `schema.table` of an upstream, of which `--empty` and `--sample` read a part."""
+    return _LIMITED.sub(r"\1", upstream)
 
 
 def run_macro(name: str, arguments: dict[str, Any]) -> Any:

@@ -25,18 +25,18 @@ class Project:
 
     root: Path = Path()
     packages: str = "dbt_packages"
+    name: str = ""
 
     @classmethod
     def of(cls, config: Any) -> Project:
         """The project of dbt's runtime config."""
-        return cls(Path(config.project_root), str(getattr(config, "packages_install_path", cls.packages)))
+        return cls(Path(config.project_root), config.packages_install_path, config.project_name)
 
     def path_of(self, parsed_model: dict[str, Any]) -> str:
         """The model's file as seen from the project's folder."""
-        own = Path(parsed_model["original_file_path"])
-        installed = Path(self.packages) / str(parsed_model.get("package_name")) / own
-        use = own if (self.root / own).is_file() or not (self.root / installed).is_file() else installed
-        return use.as_posix()
+        own, package = Path(parsed_model["original_file_path"]), parsed_model.get("package_name")
+        installed = Path(self.packages) / str(package) / own
+        return (own if package == self.name or not (self.root / installed).is_file() else installed).as_posix()
 
 
 class ModelSource:
@@ -52,7 +52,7 @@ class ModelSource:
         """The user's code; tracebacks and Spark's own error contexts name its file and lines."""
         text = "\n" * self._first_line + self.code
         linecache.cache[self.path] = (len(text), None, [f"{line}\n" for line in self.lines], self.path)
-        return compile(text, self.path, "exec")
+        return compile(text, self.path, "exec", dont_inherit=True)  # of this module's future statements
 
     def error(
         self,

@@ -96,7 +96,11 @@ class SessionPythonJobHelper(PythonJobHelper):
             raise DbtRuntimeError("dbt_cdc: the compiled model does not begin with the model's own code")
         own = source.compile()
         generated, stock, writer = rest.partition(_STOCK_WRITER)
-        return own, compile(generated, "<code added by dbt>", "exec"), self._target(writer) if stock else None
+        return (
+            own,
+            compile(generated, "<code added by dbt>", "exec", dont_inherit=True),
+            self._target(writer) if stock else None,
+        )
 
     def _target(self, stock_writer: str) -> Target:
         found = _STOCK_TARGET.search(stock_writer)

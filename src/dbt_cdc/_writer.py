@@ -93,9 +93,9 @@ def _options(config: Mapping[str, Any]) -> dict[str, Any]:
 def _table_properties(config: Mapping[str, Any], names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Those that a table with columns of these names, those in structs among them, is made with, and gets then."""
     kind = format_of(config.get("file_format"))
-    needed = kind.odd_names_need if any(map(is_odd_name, names)) else {}
+    needed = kind.column_names if any(map(is_odd_name, names)) else {}
     properties = {**needed, **(config.get("tblproperties") or {})}
-    late = kind.set_later if kind.odd_names_need.keys() & properties.keys() else frozenset()
+    late = kind.set_later if kind.column_names.keys() & properties.keys() else frozenset()
     return {n: v for n, v in properties.items() if n not in late}, {n: v for n, v in properties.items() if n in late}
 
 

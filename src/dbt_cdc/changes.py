@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from dbt_cdc._macros import run_macro, running_model, upstream_of
+from dbt_cdc._macros import run_macro, running_model, table_of, upstream_of
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
@@ -53,7 +53,7 @@ def table_changes(
     v = version if v is None else v
     arguments = {
         "unique_id": unique_id,
-        "upstream": name[0] if outside else upstream_of(dbt, name, v, "table_changes"),
+        "upstream": name[0] if outside else table_of(upstream_of(dbt, name, v, "table_changes")),
         "begin": _bound(begin),
         "end": _bound(end),
         "format": format,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.factory import get_adapter_by_type
 from dbt_common.events.event_manager_client import add_callback_to_manager, get_event_manager
 
-from dbt_cdc._macros import run_macro, running_model, upstream_of
+from dbt_cdc._macros import run_macro, running_model, table_of, upstream_of
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
@@ -54,13 +54,16 @@ def ref_changes(
         CompilationError: The model can't read by ``ref_changes``; the message lists every reason.
     """
     unique_id = running_model("ref_changes")
-    upstream = upstream_of(dbt, name, version if v is None else v, "ref_changes")
+    given = upstream_of(dbt, name, version if v is None else v, "ref_changes")
     how = {"by": by, "column": column, "unique_key": unique_key}
-    rows = run_macro("_ref_changes_of_python", {"unique_id": unique_id, "upstream": upstream, **how})
+    asked = {"unique_id": unique_id, "upstream": table_of(given), "given": given, **how}
+    read = run_macro("_ref_changes_of_python", asked)
     with _end_is_added:  # models of other threads may ask in the same moment
         if _end not in get_event_manager().callbacks:
             add_callback_to_manager(_end)
-    return spark.sql(f"select * from {rows}")
+    for statement in read["before"]:
+        spark.sql(statement)
+    return spark.sql(f"select * from {read['rows']}")
 
 
 def _end(message: Any) -> None:

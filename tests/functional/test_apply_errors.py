@@ -376,7 +376,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
     said = project.error("run", "--vars", "{run: 0}")
     for sentence in [
         *(
-            f"option '{option}' has a meaning under 'source_kind: feed' only; a snapshot gives full images"
+            f"option '{option}' has a meaning under 'source_kind: feed' only, got 'source_kind: snapshot': change that, or"
             for option in ("apply_as_deletes", "columns_to_update", "ignore_null_updates")
         ),
         "option 'on_schema_change' must be one of ignore, fail, append_new_columns, sync_all_columns, got \"append_columns\","
@@ -407,8 +407,8 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
         "'stored_as_scd_type: bitemporal' needs 'source_kind: feed'",
         "two columns of the table would be called 'Id'",
         "two columns of the table would be called 'ID'",
-        "option 'tombstone_retention' has a meaning under 'stored_as_scd_type: 1 or 2' only; this model keeps type bitemporal",
-        "option 'system_sequence_by' has a meaning under 'stored_as_scd_type: bitemporal' only; this model keeps type 2",
+        "option 'tombstone_retention' has a meaning under 'stored_as_scd_type: 1 or 2' only, got 'stored_as_scd_type: bitemporal'",
+        "option 'system_sequence_by' has a meaning under 'stored_as_scd_type: bitemporal' only, got 'stored_as_scd_type: 2'",
     ]:
         assert sentence in said, said
     assert project.tables() == {"there_already"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -123,7 +124,8 @@ def test_a_python_reader_beside_another_run_moves_no_watermark(project: Project)
             """,
         }
     )
-    other = "alter table {schema}.reader set tblproperties ('dbt_cdc.reader.other' = 'b e g u n')"
+    made, old = (" ".join(str(int(time.time()) - seconds)) for seconds in (1800, 3601))
+    other = f"alter table {{schema}}.reader set tblproperties ('dbt_cdc.reader.other' = '{made}')"
     # what another run does before it writes rows of its own into reader__dbt_tmp
     then = '{then: "spark.sql(\\"' + other.replace("{schema}", project.schema) + '\\")"}'
 
@@ -144,13 +146,19 @@ def test_a_python_reader_beside_another_run_moves_no_watermark(project: Project)
     assert project.rows(watermarks) == [("1000000",)]
     assert marks() == ["dbt_cdc.reader.other"]
 
-    # the mark may be that of a killed run: this one's rows are there, and are read once more by the next
+    # the mark may be that of a killed run: this one's rows are there, and are read once more by the next. It stays for an
+    # hour, as its run may be at work for longer than this one
+    for mark in (["dbt_cdc.reader.other"], []):
+        if not mark:
+            project.sql(other.replace(made, old))
+        add(3)
+        project.dbt("run")
+        assert "was killed within the hour, or is still at work" in project.log()
+        assert project.rows(watermarks) == [("1000000",)]
+        assert project.rows("select id from {schema}.reader order by id") == [(1,), (2,), (3,)]
+        assert marks() == mark
+        project.sql("delete from {schema}.orders where id = 3")
     add(3)
-    project.dbt("run")
-    assert "an earlier run of" in project.log()
-    assert project.rows(watermarks) == [("1000000",)]
-    assert project.rows("select id from {schema}.reader order by id") == [(1,), (2,), (3,)]
-    assert marks() == []
     assert "ValueError: 7" in project.error("run", "--vars", "{then: 'raise ValueError(7)'}")
     assert marks() == []
     add(4)
@@ -234,3 +242,34 @@ def test_names_that_need_backticks_are_found_as_keys_and_as_upstreams(project: P
     ]
     project.dbt("run-operation", "cdc_summary")
     assert "gone" not in project.log().split("rows waiting")[-1]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_python_reader_takes_the_sample_of_a_source_that_dbt_gives(project: Project) -> None:
+    project.sql(
+        f"create table {{schema}}.orders using {project.file_format} as select 1 as id,"
+        " timestamp '2024-01-01' as at, timestamp '2024-01-01' as cdc_datetime_updated"
+        " union all select 2, current_timestamp(), timestamp '2024-01-02'"
+    )
+    source = f"{{name: raw, schema: {project.schema}, tables: [{{name: orders, config: {{event_time: at}}}}]}}"
+    project.write(
+        {
+            "models/models.yml": f"""
+                sources: [{source}]
+                models: [{{name: reader, config: {{meta: {{run: "{{{{ var('run') }}}}"}}}}}}]
+            """,
+            "models/reader.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
+                    dbt.source("raw", "orders")
+                    run = dbt.config.meta_get("run")
+                    return dbt_cdc.ref_changes(dbt, spark, "raw", "orders").selectExpr("id", f"{run} as run")
+            """,
+        }
+    )
+    project.dbt("run", "--vars", "{run: 0}")
+    project.dbt("run", "--vars", "{run: 1}", "--sample", "1 day")
+    assert project.rows("select id, run from {schema}.reader order by id") == [(1, 0), (2, 1)]
+    assert project.rows("select sequence from {schema}.cdc_metadata") == [(1,)]

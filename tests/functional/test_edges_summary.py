@@ -150,11 +150,11 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
     project.sql("create or replace table {schema}.retyped (id int, cdc_datetime_updated boolean) using delta")
     project.sql("insert into {schema}.retyped values (1, true), (2, false), (3, null)")
     project.sql("insert into {schema}.stampless values (7), (8)")
-    project.sql("insert into {schema}.healthy values (2, timestamp_seconds(61))")
+    project.sql("insert into {schema}.healthy values (2, timestamp_seconds(61)), (3, null)")  # which each run reads
     cells = {line[0]: line[2:] for line in summary(project)}
     assert cells == {
         "gone": ["by cdc_datetime_updated", "-", "the upstream is gone", "-"],
-        "healthy": ["by cdc_datetime_updated", "1970-01-01 00:00:01", "1", "00:01:00"],
+        "healthy": ["by cdc_datetime_updated", "1970-01-01 00:00:01", "2", "00:01:00"],
         "logged": ["by version", cells["logged"][1], "needs --full-refresh", cells["logged"][3]],
         "remade": ["by version", "1", "needs --full-refresh", cells["remade"][3]],
         "retyped": ["all rows", "-", "3", "-"],
@@ -165,4 +165,4 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
     assert "unknown source ''" in project.log()
     assert [line[2:] for line in summary(project) if line[0] == "healthy"] == [cells["healthy"]]
     project.dbt("run-operation", "reset_watermarks", "--args", f"{{source: {project.schema}.healthy}}")
-    assert [line[2:] for line in summary(project) if line[0] == "healthy"] == [["start again", "-", "2", "-"]]
+    assert [line[2:] for line in summary(project) if line[0] == "healthy"] == [["start again", "-", "3", "-"]]

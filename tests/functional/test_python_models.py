@@ -274,11 +274,22 @@ def test_two_models_of_one_name_run_at_the_same_time(project: Project) -> None:
                     doubled = udf(lambda x: Point(x).doubled(), "int")
                     return spark.range(2).select(doubled("id").alias("x"))
             """,
+            "models/hinted.py": """
+                def model(dbt, spark):
+                    from decimal import Decimal
+
+                    def double(x: Decimal) -> Decimal:
+                        return x * 2
+
+                    dbt.config(materialized="table")
+                    return spark.sql(f"select '{double.__annotations__['x'].__name__}' as x")
+            """,
         }
     )
     before = temporary_views(project)
     project.dbt("run", "--threads", "2")
     assert project.rows("select x from {schema}.typed order by x") == [(0,), (2,)]
+    assert project.rows("select x from {schema}.hinted") == [("Decimal",)]  # no text, as it would be from __future__
     assert project.rows("select * from {schema}.both_v1 order by id") == [(0, "both_v1"), (1, "both_v1")]
     assert project.rows("select * from {schema}.both_v2 order by id") == [(0, "both_v2"), (1, "both_v2")]
     assert temporary_views(project) == before

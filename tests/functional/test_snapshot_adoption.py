@@ -128,6 +128,81 @@ def test_adoption_says_what_it_needs(project: Project) -> None:
     assert project.rows("select id, update_timestamp from {schema}.s") == [(1, datetime(2024, 1, 1))]
 
 
+@pytest.mark.one_format("delta")
+def test_a_snapshot_whose_name_another_package_has_too_is_named_with_its_package(project: Project) -> None:
+    project.write(
+        {
+            "models/sources.yml": SOURCES,
+            "snapshots/s.yml": SNAPSHOT,
+            "dbt_packages/crm/dbt_project.yml": "{name: crm, version: 1.0.0, config-version: 2, profile: consumer}",
+            "dbt_packages/crm/snapshots/s.yml": SNAPSHOT.replace("config:", "config:\n      alias: of_crm", 1),
+        }
+    )
+    project.configure(snapshots={"crm": {"+file_format": project.file_format}})
+    supply(project, "(1, 'a', timestamp '2024-01-01')", COLUMNS)
+    project.dbt("snapshot")
+    project.configure(snapshots={**ON, "crm": {"+file_format": project.file_format}})
+    error = project.error("snapshot")
+    for package in ("consumer", "crm"):
+        assert f"adopt_operational_metadata --args '{{snapshot: {package}.s}}'" in error
+    project.error(*ADOPT)
+    assert "several packages have a snapshot 's': name one of consumer.s, crm.s" in project.log()
+    project.dbt(*ADOPT[:-1], "{snapshot: crm.s}")
+    assert "insert_process_id" not in dict(project.columns("s"))
+    assert project.rows("select id, effective_end_timestamp from {schema}.of_crm") == [(1, HIGH)]
+
+
+@pytest.mark.parametrize("key", ["id", "concat('k', id)"])
+def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Project, key: str) -> None:
+    compared = (
+        "unique_key: " + key + "\n      strategy: check\n      check_cols: [status]\n      hard_deletes: new_record"
+    )
+    text = SNAPSHOT[: SNAPSHOT.index("unique_key")] + compared + "\n"
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": text})
+    project.configure(dispatch=False)
+    whole = "(1, 'a', timestamp '2024-01-01'), (2, 'b', timestamp '2024-01-02'), (3, 'c', timestamp '2024-01-03')"
+    supply(project, whole, COLUMNS)
+    project.dbt("snapshot")
+    supply(project, "(3, 'c', timestamp '2024-01-03')", COLUMNS)  # stock dbt records two deletions
+    project.dbt("snapshot")
+    supply(project, "(2, 'b', timestamp '2024-01-02'), (3, 'c', timestamp '2024-01-03')", COLUMNS)  # and a return
+    project.dbt("snapshot")
+    assert project.rows("select count(*), count(dbt_valid_to) from {schema}.s where id is null") == [(2, 0)]
+
+    project.configure(snapshots=ON)
+    project.dbt(*ADOPT)
+    query = """
+        select id, status, updated_at, dbt_is_deleted, effective_end_timestamp = timestamp_ntz '9999-12-31 23:59:59.999999' as open,
+            dbt_valid_from <=> lag(dbt_valid_to) over (partition by id order by dbt_valid_from) as follows
+        from {schema}.s order by id, dbt_valid_from
+    """
+    days = {n: datetime(2024, 1, n) for n in (1, 2, 3)}
+    adopted = [
+        (1, "a", days[1], "False", False, False),
+        (1, "a", days[1], "True", True, True),
+        (2, "b", days[2], "False", False, False),
+        (2, "b", days[2], "True", False, True),
+        (2, "b", days[2], "False", True, True),
+        (3, "c", days[3], "False", True, False),
+    ]
+    assert project.rows(query) == adopted
+    before = project.rows("select * from {schema}.s order by id, dbt_valid_from")
+    project.dbt(*ADOPT)
+    assert project.rows("select * from {schema}.s order by id, dbt_valid_from") == before
+
+    # and the snapshot goes on: one returns, another is deleted
+    supply(project, "(1, 'a', timestamp '2024-01-01'), (2, 'b', timestamp '2024-01-02')", COLUMNS)
+    project.dbt("snapshot")
+    assert project.rows(query) == [
+        (1, "a", days[1], "False", False, False),
+        (1, "a", days[1], "True", False, True),
+        (1, "a", days[1], "False", True, True),
+        *adopted[2:5],
+        (3, "c", days[3], "False", False, False),
+        (3, "c", days[3], "True", True, True),
+    ]
+
+
 COMPOSITE = SNAPSHOT.replace("unique_key: id", "unique_key: [id, region]")
 OTHER_HIGH = ("--vars", "{default_high_dttm: '9999-12-30'}")
 RENAMED = ("--vars", "{operational_metadata_columns: {insert_process_id: job_id}}")

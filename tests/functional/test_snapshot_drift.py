@@ -245,6 +245,20 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
     assert said.count("cast it in the snapshot's query, or change the table's column") == len(pairs)
 
 
+@pytest.mark.one_format("iceberg")
+def test_a_key_of_text_takes_no_numbers(project: Project) -> None:
+    """Spark finds 7 equal to '007', and writes it as '7'."""
+    texts, numbers = "select '007' as id, 1 as v", "select 7 as id, 2 as v"
+    write(project, "one", CHECKED, texts, numbers)
+    run(project, 0)
+    before = project.rows("select * from {schema}.one")
+    error = project.error("snapshot", "--vars", "{run: 1}")
+    assert (
+        f"column 'id' of {project.schema}.one is string, got int from the source, by which its keys would be" in error
+    )
+    assert project.rows("select * from {schema}.one") == before
+
+
 def test_nested_values_that_no_run_compares_are_cut_short_in_none(project: Project) -> None:
     refused = {
         "list": ("array(1)", "array(1.5D)", "array<int>", "array<double>"),

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.functional.test_snapshot_time_zones import write_zone
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 
@@ -133,6 +134,66 @@ def test_another_dbt_valid_to_current_opens_no_second_records(project: Project) 
     project.dbt(*ADOPT)
     project.dbt("snapshot")
     assert project.rows(contents) == [(1, None, run, datetime(9999, 12, 30)), (2, None, run, datetime(9999, 12, 30))]
+
+
+@pytest.mark.one_format("delta")
+def test_another_open_end_opens_no_second_records_without_operational_columns_either(project: Project) -> None:
+    end = {"dbt_valid_to_current": "to_timestamp('9999-01-01')"}
+    stamped, compared = BY_TIME, {"unique_key": "id", "strategy": "check", "check_cols": "all"}
+    columns = "id, updated_at"
+    write(project, stamped={**stamped, **end}, compared={**compared, **end}, ahead=stamped)
+    given = "(1, timestamp '2024-01-01'), (2, timestamp '2024-01-01'), (3, timestamp '2090-01-01')"
+    supply(project, given, columns)
+    snapshot(project)
+    before = {table: project.rows(f"select * from {{schema}}.{table} order by id") for table in ("stamped", "compared")}
+
+    write(project, stamped=stamped, compared=compared, ahead=stamped)
+    error = project.error("snapshot")
+    told = "has open records with the end 9999-01-01 00:00:00, but 'dbt_valid_to_current' is not set: set the option"
+    assert error.count(told) == 2
+    write(project, stamped={**stamped, **end}, compared={**compared, **end}, ahead=stamped)
+    zone_of_tests = str(project.spark.conf.get("spark.sql.session.timeZone"))
+    try:
+        write_zone(project, "Asia/Tokyo")
+        error = project.error("snapshot", "--exclude", "ahead")
+    finally:
+        write_zone(project, zone_of_tests)
+    assert (
+        error.count("is to_timestamp('9999-01-01'), another time in this session: set the option, or the session's")
+        == 2
+    )
+    project.dbt("snapshot")
+    for table, rows in before.items():
+        assert project.rows(f"select * from {{schema}}.{table} order by id") == rows
+
+    # a record that its source's clock has closed years ahead is none of those
+    supply(project, "(1, timestamp '2024-01-01')", columns)
+    project.dbt("snapshot", "--select", "ahead")
+    supply(project, given, columns)
+    project.dbt("snapshot", "--select", "ahead")
+    ends = "select id, count(*), count(dbt_valid_to) from {schema}.ahead group by id order by id"
+    assert project.rows(ends) == [(1, 1, 0), (2, 2, 1), (3, 2, 1)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_text_that_is_no_point_in_time_is_refused_where_points_in_time_are_kept(project: Project) -> None:
+    write(project, s={**BY_TIME, "meta": ON})
+    columns = "id, updated_at"
+    texts = "(1, '2024-01-01'), (2, '2024-01-01T10:00:00+02:00'), (3, null)"
+    supply(project, texts, columns)
+    snapshot(project)
+    found = "select id, effective_start_timestamp from {schema}.s order by id"
+    starts = [(1, datetime(2024, 1, 1)), (2, datetime(2024, 1, 1, 8)), (3, None)]
+    assert project.rows(found) == starts
+    for value in ("n/a", "", "12:30"):
+        supply(project, f"(1, '2024-01-01'), (2, '2024-01-01T10:00:00+02:00'), (3, null), (4, '{value}')", columns)
+        error = project.error("snapshot")
+        assert f"dbt_cdc: snapshot.consumer.s: updated_at has text that is no point in time, got '{value}', " in error
+        assert "expected a day, with or without a time, such as 2024-01-31 10:30:00 (in UTC unless" in error
+        assert project.rows(found) == starts
+    project.sql("drop table {schema}.s")
+    assert "got '12:30', expected a day" in project.error("snapshot")
+    assert project.tables() == {"things"}
 
 
 @pytest.mark.one_format("iceberg")

@@ -16,6 +16,8 @@ from dbt_cdc import _adapter
 from dbt_cdc._submission import Outcome, SessionPythonJobHelper
 from tests.support.spark import ROOT
 
+PROJECT = {"project_root": ".", "packages_install_path": "dbt_packages", "project_name": "shop"}
+
 
 class Databricks:
     """Stands for a stock helper."""
@@ -28,7 +30,7 @@ def adapter_module(*stock_methods: str) -> ModuleType:
         _available_ = frozenset({"quote"})
 
         def __init__(self, method: str = "session") -> None:
-            self.config = SimpleNamespace(credentials=SimpleNamespace(method=method), project_root=".")
+            self.config = SimpleNamespace(credentials=SimpleNamespace(method=method), **PROJECT)
 
         @property
         def python_submission_helpers(self) -> dict[str, Any]:
@@ -106,7 +108,7 @@ def test_registration_waits_for_an_adapter_that_is_not_loaded() -> None:
 def test_the_real_adapter_is_patched_and_keeps_its_own_helpers() -> None:
     _adapter.register()
     assert "dbt_cdc_version" in SparkAdapter._available_
-    adapter = SimpleNamespace(config=SimpleNamespace(project_root="."))
+    adapter = SimpleNamespace(config=SimpleNamespace(**PROJECT))
     helpers = SparkAdapter.python_submission_helpers.fget(adapter)  # type: ignore[attr-defined]
     assert sorted(helpers) == ["all_purpose_cluster", "job_cluster", "session"]
 

@@ -9,7 +9,9 @@
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
     {%- set faults, format = [], dbt_cdc._file_format() -%}
-    {%- if not dbt_cdc._key_of_node(model) -%}{%- do faults.append("change_log needs the key, got no unique_key; give the model its `unique_key`") -%}{%- endif -%}
+    {%- if not dbt_cdc._key_of_node(model) -%}
+        {%- do faults.append("change_log needs the key, got no unique_key; give the model its `unique_key`") -%}
+    {%- endif -%}
     {%- do dbt_cdc._for_format('change_log', format) -%}
     {%- do dbt_cdc._raise_faults(faults + dbt_cdc._for_format('feed_faults', format)([])) -%}
     {%- set log = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
@@ -48,7 +50,9 @@
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
-    {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}{%- do run_query(dbt_cdc._restarts_statement(log, false)) -%}{%- endif -%}
+    {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}
+        {%- do run_query(dbt_cdc._restarts_statement(log, false)) -%}
+    {%- endif -%}
     {%- do model.pop('_dbt_cdc_wrote') -%}
     {%- do apply_grants(log, config.get('grants'), should_revoke(true, full_refresh_mode=true)) -%}
 {%- endmacro -%}

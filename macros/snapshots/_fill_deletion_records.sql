@@ -1,0 +1,67 @@
+{#- What stock dbt-spark leaves of `hard_deletes: new_record`: records of deletions with NULL in every column of the source, the
+    key among them, which stay open for good. Which record each one follows can be told from its dbt_scd_id, made of that
+    record's own and of the time at which it was closed. So they get that record's values, and end where their key returned. -#}
+
+{%- macro _fill_deletion_records(node, target, existing) -%}
+    {%- set columns, keys = dbt_cdc._snapshot_columns(node), dbt_cdc._keys(node.config) -%}
+    {%- if node.config.get('hard_deletes') == 'new_record' and columns.dbt_is_deleted | lower in existing -%}
+        {%- do run_query(dbt_cdc._deletion_records_merge(node, target, columns, keys, dbt_cdc._source_columns_of(target, columns))) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _source_columns_of(target, columns) -%}
+    {#- Those of a snapshot's table that its source has given. -#}
+    {%- set own, given = (columns.values() | list) + (dbt_cdc._operational_columns().values() | list), [] -%}
+    {%- for column in adapter.get_columns_in_relation(target) if column.name | lower not in own | map('lower') | list -%}
+        {%- do given.append(dbt_cdc._quote(column.name)) -%}
+    {%- endfor -%}
+    {%- do return(given) -%}
+{%- endmacro -%}
+
+
+{%- macro _deletion_records_merge(node, target, columns, keys, given) -%}
+    {%- set scd_id, valid_from, valid_to = dbt_cdc._quote(columns.dbt_scd_id), dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
+    {%- set named = [] -%}
+    {%- for key in keys -%}{%- do named.append('(' ~ key ~ ') as dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
+    merge into {{ target }} as DBT_INTERNAL_DEST
+    using (
+        with records as (
+            select *, {{ named | join(', ') }}
+            from {{ target }}
+        ),
+
+        deletions as (
+            select {{ scd_id }} as dbt_cdc_scd_id, {{ valid_from }} as dbt_cdc_start
+            from records
+            where {{ dbt_cdc._quote(columns.dbt_is_deleted) }} = 'True'
+                {%- for key in keys %}
+                and dbt_cdc_key_{{ loop.index }} is null
+                {%- endfor %}
+        ),
+
+        followed as (
+            select records.*, deletions.*
+            from deletions
+            inner join records
+                on deletions.dbt_cdc_scd_id = {{ snapshot_hash_arguments(['records.' ~ scd_id, 'records.' ~ valid_to]) | trim }}
+                    and deletions.dbt_cdc_start = records.{{ valid_to }}
+        )
+
+        select followed.dbt_cdc_scd_id, max(followed.dbt_cdc_start) as dbt_cdc_start, min(later.{{ valid_from }}) as dbt_cdc_return,
+            any_value(struct({% for name in given %}followed.{{ name }}{{ ', ' if not loop.last }}{% endfor %})) as dbt_cdc_given
+        from followed
+        left join records as later
+            on later.{{ valid_from }} > followed.{{ valid_from }}
+            {%- for key in keys %}
+            and later.dbt_cdc_key_{{ loop.index }} = followed.dbt_cdc_key_{{ loop.index }}
+            {%- endfor %}
+        group by followed.dbt_cdc_scd_id
+    ) as DBT_INTERNAL_SOURCE
+    on DBT_INTERNAL_DEST.{{ scd_id }} = DBT_INTERNAL_SOURCE.dbt_cdc_scd_id
+    when matched then update set
+        {%- for name in given %}
+        {{ name }} = dbt_cdc_given.{{ name }},
+        {%- endfor %}
+        {{ valid_to }} = if(dbt_cdc_return is null, DBT_INTERNAL_DEST.{{ valid_to }}, greatest(dbt_cdc_start, dbt_cdc_return))
+{%- endmacro -%}

@@ -1,0 +1,74 @@
+"""Which types of columns take the values of others."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+#: Casts that lose nothing: from a type to any of those after it.
+_WIDER = ("tinyint", "smallint", "int", "bigint")
+_WIDER_FLOAT = ("float", "double")
+
+
+def widens(narrow: str, wide: str) -> bool:
+    """Whether values of one type enter the other unchanged, or (from strings) are checked one by one."""
+    if narrow in (wide, "string"):
+        return True
+    for order in (_WIDER, _WIDER_FLOAT):
+        if narrow in order and wide in order:
+            return order.index(narrow) <= order.index(wide)
+    decimals = [re.fullmatch(r"decimal\((\d+),(\d+)\)", kind) for kind in (narrow, wide)]
+    if decimals[0] and decimals[1]:
+        (p1, s1), (p2, s2) = (tuple(map(int, match.groups())) for match in decimals if match)
+        return s1 <= s2 and p1 - s1 <= p2 - s2
+    return False
+
+
+def _kept_as(given: Any, table: Any) -> bool:
+    """Whether a table's column is of the type, or of what a format makes of it: Iceberg keeps a smallint as an int.
+
+    Both have the same text in a digest, so which of them is hashed makes no difference.
+    """
+    kind = given.typeName()
+    if kind == "void":
+        return True
+    if kind != table.typeName():
+        one, other = given.simpleString(), table.simpleString()
+        return one in _WIDER and other in _WIDER and _WIDER.index(one) < _WIDER.index(other)
+    if kind == "array":
+        return _kept_as(given.elementType, table.elementType)
+    if kind == "map":
+        return _kept_as(given.keyType, table.keyType) and _kept_as(given.valueType, table.valueType)
+    if kind == "struct":
+        return given.names == table.names and all(
+            _kept_as(one.dataType, other.dataType) for one, other in zip(given.fields, table.fields, strict=True)
+        )
+    return bool(given.simpleString() == table.simpleString())
+
+
+def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
+    """A column whose type in the table (old) takes neither the model's data_type nor, without one, that of the data."""
+    if old is None or (declared is None and given is None):
+        return []
+    if declared is not None:
+        got, source, fits = declared.simpleString(), "the model's data_type", _kept_as(declared, old)
+    else:
+        got, source = given.simpleString(), "the data"
+        fits = widens(got, old.simpleString()) or _kept_as(given, old)
+    if fits:
+        return []
+    return [
+        f"column '{name}': the table has type {old.simpleString()}, {source} has {got}. "
+        "Cast it in the model, or rebuild with --full-refresh"
+    ]
+
+
+def nested_faults(name: str, declared: Any, given: Any) -> list[str]:
+    """A nested data_type that is not what the data have: Spark's cast turns what does not fit into NULLs within."""
+    nested = declared is not None and declared.typeName() in ("array", "map", "struct")
+    if not nested or given is None or _kept_as(given, declared):
+        return []
+    return [
+        f"column '{name}': the model's data_type is {declared.simpleString()}, the data have {given.simpleString()}: "
+        "what does not fit within would be lost silently. Cast it in the model"
+    ]

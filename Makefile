@@ -12,18 +12,19 @@ export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
 .DEFAULT_GOAL := help
 .PHONY: help requirements setup demo demo-iceberg test environments lint lock test-delta test-iceberg test-hudi clean
-JAVA := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/)java
+JAVA := "$(if $(JAVA_HOME),$(JAVA_HOME)/bin/)java"
 
 help:
 	@grep -E '^# make|^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^# //; s/^([a-z-]+):.*## /make \1   /'
 
-requirements: # asked before anything is fetched
+requirements: # what the set-ups ask for before they fetch anything
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' \
 	  || { echo "Python 3.10 to 3.12 is needed, $(PYTHON) is another: make PYTHON=python3.11 ..."; exit 1; }
 	@$(JAVA) -version 2>&1 | grep -qE 'version "(1[7-9]|2[0-9])' \
-	  || { echo "Java 17 or later is needed, $(JAVA) is none: set JAVA_HOME"; exit 1; }
+	  || { echo Java 17 or later is needed, $(JAVA) is none: set JAVA_HOME; exit 1; }
 
-$(VENV)/ready: requirements/dev.txt pyproject.toml profiles.example.yml | requirements
+$(VENV)/ready: requirements/dev.txt pyproject.toml profiles.example.yml
+	@$(MAKE) --no-print-directory requirements
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --requirement requirements/dev.txt
 	$(BIN)/pip install --quiet --no-deps --editable .
@@ -69,7 +70,8 @@ test-hudi: $(HUDI)/ready ## Hudi, on pyspark 3.5
 	  tests/functional/test_table_changes_ranges.py::test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps \
 	  tests/functional/test_table_changes_ranges.py::test_a_range_that_can_not_be_told_is_an_error_that_says_what_can
 
-$(HUDI)/ready: requirements/hudi.txt pyproject.toml profiles.example.yml | requirements
+$(HUDI)/ready: requirements/hudi.txt pyproject.toml profiles.example.yml
+	@$(MAKE) --no-print-directory requirements
 	$(PYTHON) -m venv $(HUDI)
 	$(HUDI)/bin/pip install --quiet --requirement requirements/hudi.txt
 	$(HUDI)/bin/pip install --quiet --no-deps --editable .

@@ -13,7 +13,8 @@
 
 {%- macro _before_python_reads(relation) -%}
     {#- Statements for a session that Python models have beside dbt's own (Spark Connect beside thrift): what it has seen of the
-        table may be older than what the watermark was taken from. -#}
+        table may be older than what the watermark was taken from. Not of what is behind a view: docs/python_models.md asks for a
+        catalog that keeps nothing. -#}
     {%- if adapter.config.credentials.method | string == 'session' -%}{%- do return([]) -%}{%- endif -%}
     {%- set whole = dbt_cdc._whole_relation(relation) -%}
     {%- set format = dbt_cdc._format_of(dbt_cdc._load_relation(whole) or whole) -%}
@@ -40,9 +41,10 @@
 
 {#- dbt-spark keeps the new rows of an incremental Python model in one table, `<model>__dbt_tmp`, whichever run they are of: of
     two runs at once, one may merge the rows of the other. So before it writes that table, a run puts a mark of its own on the
-    target, and then looks for those of others. It takes its mark off when it ends, and marks of others that are an hour old,
-    which will be of killed runs. A run whose mark is gone, or that finds others' beside it, can't know whose rows it has
-    merged, and moves no watermark. Of two runs at once both come to know. -#}
+    target, the time, and then looks for those of others. When it ends it takes its mark off, touches those that it found (their
+    time becomes negative), and takes off those that are an hour old, which will be of killed runs. A run whose mark is gone
+    or touched, or that finds others' beside it, can't know whose rows it has merged, and moves no watermark. Of two runs at
+    once both come to know, whichever ends first. -#}
 
 {%- macro _claim_new_rows() -%}
     {%- set read = dbt_cdc._read_edges() -%}
@@ -64,7 +66,7 @@
 
 
 {%- macro _claims() -%}
-    {#- name -> when it was made, in seconds since 1970 -#}
+    {#- name -> when it was made, in seconds since 1970; negative where another run has touched it since -#}
     {%- do dbt_cdc._look_again(dbt_cdc._load_relation(this)) -%}
     {%- set claims = {} -%}
     {%- for name, made in dbt_cdc._own_properties(this).items() if name.startswith('dbt_cdc.reader.') -%}
@@ -79,12 +81,17 @@
     {%- set read = dbt_cdc._read_edges() -%}
     {%- if 'others' not in read -%}{%- do return(true) -%}{%- endif -%}
     {%- set own, others, now = dbt_cdc._own_claim(), read.others, dbt_cdc._claims() -%}
-    {%- set ended = [dbt_cdc._literal(own)] -%}
-    {%- for name, made in now.items() if name != own and made < dbt_cdc._seconds_now() - 3600 -%}
-        {%- do ended.append(dbt_cdc._literal(name)) -%}
+    {%- set ended, met = [dbt_cdc._literal(own)], {} -%}
+    {%- for name, made in now.items() if name != own -%}
+        {%- if made | abs < dbt_cdc._seconds_now() - 3600 -%}
+            {%- do ended.append(dbt_cdc._literal(name)) -%}
+        {%- elif name in others -%}
+            {%- do met.update({name: -(made | abs)}) -%}
+        {%- endif -%}
     {%- endfor -%}
+    {%- if met -%}{%- do dbt_cdc._set_properties(this, met) -%}{%- endif -%}
     {%- do run_query('alter table ' ~ this ~ ' unset tblproperties if exists (' ~ (ended | join(', ')) ~ ')') -%}
-    {%- if succeeded and (own not in now or now.keys() | reject('in', others + [own]) | list) -%}
+    {%- if succeeded and (now.get(own, -1) < 0 or now.keys() | reject('in', others + [own]) | list) -%}
         {%- do dbt_cdc._raise_faults(["another run of this model was at work at the same time, and dbt-spark keeps the new rows of"
             ~ " both in " ~ dbt_cdc._edge_name(this) ~ "__dbt_tmp: run it again when the other has ended"],
             wrote='its watermarks were not moved') -%}

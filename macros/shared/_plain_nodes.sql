@@ -39,10 +39,11 @@
 
 {%- macro _warn_of_unread_options(given) -%}
     {#- They may come from a folder's or the project's meta; where they are the node's own, most likely `materialized` is missing. -#}
+    {%- set owners = dbt_cdc._options_by_owner() if given else {} -%}
     {%- for name, node in given.items() -%}
         {%- set unread = node.options.keys() | reject('in', dbt_cdc._reader_options()) | sort -%}
         {%- set theirs = [] -%}
-        {%- for owner, options in dbt_cdc._options_by_owner().items() if unread | reject('in', options) | list == [] -%}
+        {%- for owner, options in owners.items() if unread | reject('in', options) | list == [] -%}
             {%- do theirs.append(owner) -%}
         {%- endfor -%}
         {%- if unread -%}

@@ -3,9 +3,19 @@
     record's own and of the time at which it was closed. So they get that record's values, and end where their key returned. -#}
 
 {%- macro _fill_deletion_records(node, target, existing) -%}
-    {%- set columns, keys = dbt_cdc._snapshot_columns(node), dbt_cdc._keys(node.config) -%}
-    {%- if node.config.get('hard_deletes') == 'new_record' and columns.dbt_is_deleted | lower in existing -%}
-        {%- do run_query(dbt_cdc._deletion_records_merge(node, target, columns, keys, dbt_cdc._source_columns_of(target, columns))) -%}
+    {%- set columns = dbt_cdc._snapshot_columns(node) -%}
+    {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
+    {%- set given = dbt_cdc._source_columns_of(target, columns) -%}
+    {%- set empty = 'cast(' ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " as string) = 'True' and " ~ given | join(' is null and ') ~ ' is null' -%}
+    {%- set left = 'select count(*) from ' ~ target ~ ' where ' ~ empty -%}
+    {%- if run_query(left)[0][0] > 0 -%}
+        {%- do run_query(dbt_cdc._deletion_records_merge(target, columns, dbt_cdc._keys(node.config), given, empty)) -%}
+        {%- set count = run_query(left)[0][0] -%}
+        {%- if count -%}
+            {%- do exceptions.warn("dbt_cdc: " ~ count ~ " record(s) of deletions in " ~ target ~ " have no values, and it can't be told whose"
+                ~ " they are: dbt made their dbt_scd_id in a session of another time zone (adopt in one of that zone), or their times"
+                ~ " are dates. Close or delete them by hand") -%}
+        {%- endif -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -20,8 +30,10 @@
 {%- endmacro -%}
 
 
-{%- macro _deletion_records_merge(node, target, columns, keys, given) -%}
-    {%- set scd_id, valid_from, valid_to = dbt_cdc._quote(columns.dbt_scd_id), dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
+{%- macro _deletion_records_merge(target, columns, keys, given, empty) -%}
+    {#- The source's column has the name of the target's, as Hudi merges by such columns alone. -#}
+    {%- set scd_id, valid_to = dbt_cdc._quote(columns.dbt_scd_id), dbt_cdc._quote(columns.dbt_valid_to) -%}
+    {%- set valid_from = dbt_cdc._quote(columns.dbt_valid_from) -%}
     {%- set named = [] -%}
     {%- for key in keys -%}{%- do named.append('(' ~ key ~ ') as dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
     merge into {{ target }} as DBT_INTERNAL_DEST
@@ -34,10 +46,7 @@
         deletions as (
             select {{ scd_id }} as dbt_cdc_scd_id, {{ valid_from }} as dbt_cdc_start
             from records
-            where {{ dbt_cdc._quote(columns.dbt_is_deleted) }} = 'True'
-                {%- for key in keys %}
-                and dbt_cdc_key_{{ loop.index }} is null
-                {%- endfor %}
+            where {{ empty }}
         ),
 
         followed as (
@@ -48,7 +57,7 @@
                     and deletions.dbt_cdc_start = records.{{ valid_to }}
         )
 
-        select followed.dbt_cdc_scd_id, max(followed.dbt_cdc_start) as dbt_cdc_start, min(later.{{ valid_from }}) as dbt_cdc_return,
+        select followed.dbt_cdc_scd_id as {{ scd_id }}, max(followed.dbt_cdc_start) as dbt_cdc_start, min(later.{{ valid_from }}) as dbt_cdc_return,
             any_value(struct({% for name in given %}followed.{{ name }}{{ ', ' if not loop.last }}{% endfor %})) as dbt_cdc_given
         from followed
         left join records as later
@@ -58,7 +67,7 @@
             {%- endfor %}
         group by followed.dbt_cdc_scd_id
     ) as DBT_INTERNAL_SOURCE
-    on DBT_INTERNAL_DEST.{{ scd_id }} = DBT_INTERNAL_SOURCE.dbt_cdc_scd_id
+    on DBT_INTERNAL_DEST.{{ scd_id }} = DBT_INTERNAL_SOURCE.{{ scd_id }}
     when matched then update set
         {%- for name in given %}
         {{ name }} = dbt_cdc_given.{{ name }},

@@ -34,8 +34,9 @@
     {%- if counts['open_without_key'] | int > 0 -%}
         {%- do faults.append(counts['open_without_key'] ~ " open record(s) in " ~ target_relation ~ " have NULL in unique_key "
             ~ (dbt_cdc._keys(strategy) | join(', ')) ~ ", so that no row of the source can be theirs: close or delete them"
-            ~ " by hand, then run again" ~ ("; those by which stock dbt-spark records deletions, adopt_operational_metadata fills in"
-                                            if strategy.hard_deletes == 'new_record' else '')) -%}
+            ~ " by hand, then run again" ~ ("; the records of deletions that stock dbt-spark has left so can be filled in: switch"
+            ~ " operational_metadata on, and run adopt_operational_metadata"
+            if dbt_cdc._snapshot_columns().dbt_is_deleted | lower in existing else '')) -%}
     {%- endif -%}
     {%- if options.max_delete_fraction is not none and counts[2] | int > 0 -%}
         {%- do faults.extend(dbt_cdc._delete_guard_faults(counts[2] | int, strategy, target_relation, options)) -%}
@@ -49,27 +50,34 @@
 
 
 {%- macro _old_open_end_faults(shape, existing) -%}
-    {#- New keys whose last record, of today or before, ends years ahead: it was open when `dbt_valid_to_current` was another, or in
+    {#- New keys whose last record began by now and ends years ahead: it was open when `dbt_valid_to_current` was another, or in
         a session of another time zone. Stock dbt finds its dbt_scd_id there; we would give the row a new one. -#}
     {%- set columns, keys = dbt_cdc._snapshot_columns(), dbt_cdc._keys(shape.strategy) -%}
     {%- if not dbt_cdc._is_time(existing[columns.dbt_valid_to | lower]) -%}{%- do return([]) -%}{%- endif -%}
     {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
-    {%- set soon = 'current_timestamp() + interval 1 year' -%}
+    {%- set soon, named = 'current_timestamp() + interval 1 year', [] -%}
+    {%- for key in keys -%}{%- do named.append(key ~ ' as dbt_cdc_ended_key_' ~ loop.index) -%}{%- endfor -%}
     {%- set found -%}
-        select max(ended) from (
-            select cast(max(dbt_cdc_end) as string) as ended, max(dbt_cdc_begin) as begin
-            from (
-                select {% for key in keys %}{{ key }} as dbt_cdc_ended_key_{{ loop.index }}, {% endfor -%}
-                    {{ valid_to }} as dbt_cdc_end, cast({{ valid_from }} as timestamp_ltz) as dbt_cdc_begin
-                from {{ shape.target }}
-                where not ({{ dbt_cdc._is_open() }}) and cast({{ valid_to }} as timestamp_ltz) > {{ soon }}
-            ) as far
-            left semi join (select * from {{ dbt_cdc._staging_relation(shape.target) }} where dbt_cdc_kind = 'insert') as inserted
-                on {% for key in keys %}{{ ' and ' if not loop.first }}dbt_cdc_key_{{ loop.index }} = dbt_cdc_ended_key_{{ loop.index }}
-                {%- endfor %}
-            group by {% for key in keys %}{{ ', ' if not loop.first }}dbt_cdc_ended_key_{{ loop.index }}{% endfor %}
-        ) as ended_keys
-        where begin <= {{ soon }}
+        with far as (
+            select {{ named | join(', ') }}, {{ valid_to }} as dbt_cdc_end
+            from {{ shape.target }}
+            where not ({{ dbt_cdc._is_open() }}) and try_cast({{ valid_to }} as timestamp_ltz) > {{ soon }}
+        ),
+
+        later as (
+            select {{ named | join(', ') }}
+            from {{ shape.target }}
+            where try_cast({{ valid_from }} as timestamp_ltz) > {{ soon }}
+        )
+
+        select cast(max(dbt_cdc_end) as string)
+        from far
+        left semi join (select * from {{ dbt_cdc._staging_relation(shape.target) }} where dbt_cdc_kind = 'insert') as inserted
+            on {% for key in keys %}{{ ' and ' if not loop.first }}dbt_cdc_key_{{ loop.index }} = far.dbt_cdc_ended_key_{{ loop.index }}
+            {%- endfor %}
+        left anti join later
+            on {% for key in keys %}{{ ' and ' if not loop.first }}later.dbt_cdc_ended_key_{{ loop.index }} = far.dbt_cdc_ended_key_{{ loop.index }}
+            {%- endfor %}
     {%- endset -%}
     {%- set end = run_query(found)[0][0] -%}
     {%- do return([] if end is none else [dbt_cdc._open_end_fault(shape.target, end, valid_to, config.get('dbt_valid_to_current'))]) -%}

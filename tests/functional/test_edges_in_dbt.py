@@ -129,6 +129,13 @@ def test_a_python_reader_beside_another_run_moves_no_watermark(project: Project)
     # what another run does before it writes rows of its own into reader__dbt_tmp
     then = '{then: "spark.sql(\\"' + other.replace("{schema}", project.schema) + '\\")"}'
 
+    # and what one that had found this run's mark does when it ends first
+    touch = f"""
+for name, value in spark.sql("show tblproperties {project.schema}.reader").collect():
+    if name.startswith("dbt_cdc.reader"):
+        spark.sql(f"alter table {project.schema}.reader set tblproperties ('{{name}}' = '- {{value}}')")
+"""
+
     def marks() -> list[str]:
         properties = project.rows("show tblproperties {schema}.reader")
         return [row[0] for row in properties if row[0].startswith("dbt_cdc.reader")]
@@ -157,10 +164,14 @@ def test_a_python_reader_beside_another_run_moves_no_watermark(project: Project)
         assert project.rows(watermarks) == [("1000000",)]
         assert project.rows("select id from {schema}.reader order by id") == [(1,), (2,), (3,)]
         assert marks() == mark
+        shown = project.rows("show tblproperties {schema}.reader ('dbt_cdc.reader.other')")[0][1]
+        assert shown.startswith("- 1") if mark else "does not have" in shown
         project.sql("delete from {schema}.orders where id = 3")
     add(3)
     assert "ValueError: 7" in project.error("run", "--vars", "{then: 'raise ValueError(7)'}")
     assert marks() == []
+    assert "another run of this model was at work" in project.error("run", "--vars", json.dumps({"then": touch}))
+    assert (marks(), project.rows(watermarks)) == ([], [("1000000",)])
     add(4)
     project.dbt("run")
     assert "reads 3 rows of" in project.log()
@@ -273,3 +284,32 @@ def test_a_python_reader_takes_the_sample_of_a_source_that_dbt_gives(project: Pr
     project.dbt("run", "--vars", "{run: 1}", "--sample", "1 day")
     assert project.rows("select id, run from {schema}.reader order by id") == [(1, 0), (2, 1)]
     assert project.rows("select sequence from {schema}.cdc_metadata") == [(1,)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_unit_test_may_give_the_operations_of_a_reader_by_version(project: Project) -> None:
+    project.sql(f"create table {{schema}}.orders using {project.file_format} as select 1 as id, 'a' as v")
+    source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]"
+    reader = (READER % "id") + "select * from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by='version') }}"
+    given = {
+        "of_themselves": "rows: [{id: 1, v: a}]",
+        "as_they_are": """format: sql, rows: "select 1 as id, 'a' as v, 'd' as _op union all select 2, 'b', 'u'\"""",
+    }
+    expected = {
+        "of_themselves": "[{id: 1, v: a, _op: i}]",
+        "as_they_are": "[{id: 1, v: a, _op: d}, {id: 2, v: b, _op: u}]",
+    }
+    tests = "".join(
+        f"""
+  - name: {name}
+    model: reader
+    given: [{{input: "source('raw', 'orders')", {rows}}}]
+    expect: {{rows: {expected[name]}}}"""
+        for name, rows in given.items()
+    )
+    project.write({"models/reader.sql": reader, "models/models.yml": f"{source}\nunit_tests:{tests}\n"})
+    project.dbt("build")
+    results = json.loads((project.folder / "target/run_results.json").read_text())["results"]
+    statuses = {result["unique_id"].split(".")[-1]: result["status"] for result in results}
+    assert [statuses[name] for name in ("of_themselves", "as_they_are", "reader")] == ["pass", "pass", "success"]
+    assert project.rows("select id, v, _op from {schema}.reader") == [(1, "a", "i")]

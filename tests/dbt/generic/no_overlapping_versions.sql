@@ -6,7 +6,7 @@
     from (
         select *,
             lead({{ valid_from }}) over (
-                partition by {{ keys }} order by {{ valid_from }}, {{ valid_to }} asc nulls last) as next_valid_from
+                partition by {{ keys }} order by {{ valid_from }} asc, {{ valid_to }} asc nulls last) as next_valid_from
         from {{ model }}
     ) as versions
     where {{ valid_to }} < {{ valid_from }}

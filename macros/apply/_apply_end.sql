@@ -57,6 +57,20 @@
 {%- endmacro -%}
 
 
+{%- macro _apply_new_column_faults(plan, state) -%}
+    {#- Columns that are new to the feed, and that a table has already: its owner's own, or those of a killed run. -#}
+    {%- set faults = [] -%}
+    {%- for relation in [plan.ledger] + ([plan.target] if not state.rebuild else []) if plan.new and plan.has_ledger -%}
+        {%- set there = dbt_cdc._whole_types(relation, dbt_cdc._columns_of(relation)) -%}
+        {%- for column in plan.new if there.get(column.name | lower, plan.types[column.name | lower]) != plan.types[column.name | lower] -%}
+            {%- do faults.append("column '" ~ column.name ~ "' is new to the feed, as " ~ plan.types[column.name | lower] ~ ", and " ~ relation
+                ~ " has one of that name already, as " ~ there[column.name | lower] ~ ": cast it in the model, or drop the table's column") -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_docs(target) -%}
     {#- Of the columns; the table's own description is in the statement that makes it. -#}
     {%- if not config.persist_column_docs() or not model.columns -%}{%- do return(none) -%}{%- endif -%}

@@ -19,7 +19,7 @@ effective as (
     {%- endfor %}
         {{ moments }},
         _dbt_cdc_kind,
-        if(_dbt_cdc_kind = 'upsert', _dbt_cdc_columns, null) as _dbt_cdc_columns
+        if(_dbt_cdc_kind = 'upsert', {{ dbt_cdc._apply_columns_that_count(plan) }}, null) as _dbt_cdc_columns
     {%- for column in plan.payload %}
         {%- set name = dbt_cdc._quote(column.name) -%}
         {%- set sets_it = " and coalesce(array_contains(_dbt_cdc_columns, " ~ dbt_cdc._literal(column.name | lower) ~ "), true)" %},
@@ -93,6 +93,14 @@ select
 {%- macro _apply_set_columns(plan) -%}
     {%- if not plan.columns_to_update -%}{%- do return('cast(null as array<string>)') -%}{%- endif -%}
     {%- do return('array_sort(array_distinct(transform(' ~ dbt_cdc._quote(plan.columns_to_update) ~ ', name -> lower(name))))') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_columns_that_count(plan) -%}
+    {#- Names of columns that do not reach the table make no other content of an event. -#}
+    {%- if not plan.columns_to_update -%}{%- do return('_dbt_cdc_columns') -%}{%- endif -%}
+    {%- set names = plan.key + (plan.payload | map(attribute='name') | list) -%}
+    {%- do return('array_intersect(_dbt_cdc_columns, array(' ~ dbt_cdc._literal_list(names | map('lower')) ~ '))') -%}
 {%- endmacro -%}
 
 

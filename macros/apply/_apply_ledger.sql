@@ -53,6 +53,7 @@ from ({{ plan.versions }}) as versions
 
 {%- macro _apply_markers(ledger, format, batch='', retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
+          recorded       whether `batch` is: another run may have taken an image back
           signature      a signature of what other runs than `batch` recorded and purged
           pending        batches that were recorded but never applied, because their run was killed
           everything     whether one of those concerns all keys: it has a truncate, or is called so
@@ -69,14 +70,15 @@ select
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }})
         or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_of_all_keys('') }}')) as everything,
     coalesce({{ purged_at }} <= greatest(current_timestamp() - interval {{ dbt_cdc._apply_span(retention) }}, current_timestamp() - interval 1 day), true) as purge_due,
-    coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated
+    coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated,
+    coalesce(bool_or(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch = {{ dbt_cdc._literal(batch) }}), false) as recorded
 from {{ ledger }}
 where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {%- endset -%}
     {%- do dbt_cdc._look_again(ledger, format) -%}
     {%- set row = run_query(query)[0] -%}
     {%- do return({'signature': row[0], 'pending': row[1].split(' ') if row[1] else [],
-                   'everything': row[2], 'purge_due': row[3], 'truncated': row[4]}) -%}
+                   'everything': row[2], 'purge_due': row[3], 'truncated': row[4], 'recorded': row[5]}) -%}
 {%- endmacro -%}
 
 

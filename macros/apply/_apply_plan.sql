@@ -63,7 +63,7 @@
     {%- do plan.update(casts=dbt_cdc._apply_casts(plan, own)) -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
-        {%- do faults.extend(dbt_cdc._apply_types(plan)) -%}
+        {%- do faults.extend(dbt_cdc._apply_types(plan) + dbt_cdc._apply_new_column_faults(plan, state)) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
         {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.kept)) -%}
         {%- do faults.extend(dbt_cdc._apply_contract(plan)) -%}

@@ -11,7 +11,9 @@
 
 {%- macro _apply_touched_query(plan) -%}
 {%- set columns = dbt_cdc._apply_event_columns(plan) -%}
-{%- set new = plan.new | map(attribute='name') | list -%}
+{#- another run may have added them since this one looked -#}
+{%- set there = dbt_cdc._columns_of(plan.ledger) | map(attribute='name') | map('lower') | list if plan.new else [] -%}
+{%- set new = plan.new | map(attribute='name') | map('lower') | reject('in', there) | list -%}
 with {{ dbt_cdc._apply_batch_events(plan) }},
 
 touched as (
@@ -25,7 +27,7 @@ from events
 union all
 select
 {%- for name in columns %}
-    {{ 'null' if name in new else 'recorded.' ~ dbt_cdc._quote(name) }},
+    {{ 'null' if name | lower in new else 'recorded.' ~ dbt_cdc._quote(name) }},
 {%- endfor %}
     false
 from {{ plan.ledger }} as recorded
@@ -39,7 +41,7 @@ where
 union all
 select
 {%- for name in columns %}
-    {{ 'null' if name in new else dbt_cdc._quote(name) }},
+    {{ 'null' if name | lower in new else dbt_cdc._quote(name) }},
 {%- endfor %}
     false
 from {{ plan.ledger }}

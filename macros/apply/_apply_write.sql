@@ -4,7 +4,8 @@
         recorded a batch meanwhile, what was read may have been out of date: look again, at the same keys and at those of
         batches that are not shown yet. These are marked by their own run, which may still write what it read before; an
         image is shown by its own run alone, which may yet withdraw it. -#}
-    {%- set now = namespace(batches=batches, everything=everything, settled=false, sql='', signature=plan.signature) -%}
+    {%- set now = namespace(batches=batches, everything=everything, settled=false, recorded=true, sql='',
+                               signature=plan.signature) -%}
     {%- set counts = {'inserted': 0, 'updated': 0, 'deleted': 0} -%}
     {%- for _ in range(3) if not now.settled -%}
         {%- set written = dbt_cdc._apply_write(plan, none if now.everything else now.batches, now.signature) -%}
@@ -13,19 +14,37 @@
         {%- endfor -%}
         {%- set now.sql = now.sql ~ written.sql -%}
         {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
-        {%- set now.settled = after.signature == now.signature -%}
+        {%- set now.settled, now.recorded = after.signature == now.signature, after.recorded -%}
         {%- if not now.settled -%}
             {%- set now.signature, now.everything = after.signature, now.everything or after.everything -%}
             {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
             {%- do dbt_cdc._apply_look_anew(plan) -%}
+            {%- do dbt_cdc._apply_check_columns(plan) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not now.settled -%}
         {%- do dbt_cdc._apply_fail(plan, ["other runs of this model keep recording events while this one writes: run it again when"
             ~ " they have ended"], wrote='its events are kept in ' ~ plan.ledger ~ ' for the next run to show') -%}
     {%- endif -%}
+    {%- if plan.options.source_kind == 'snapshot' and plan.batch in batches and not now.recorded -%}
+        {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
+                                   wrote='its image was taken back by that run') -%}
+    {%- endif -%}
     {%- do dbt_cdc._apply_mark(plan, batches) -%}
     {%- do return({'counts': counts, 'sql': now.sql}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_check_columns(plan) -%}
+    {#- Another run has recorded events: with columns that this one does not know, it would leave theirs as they are. -#}
+    {%- set known, others = dbt_cdc._apply_target_columns(plan) | map('lower') | list, [] -%}
+    {%- for column in dbt_cdc._columns_of(plan.ledger) if not column.name.startswith('_dbt_cdc_') and column.name | lower not in known -%}
+        {%- do others.append(column.name) -%}
+    {%- endfor -%}
+    {%- if others -%}
+        {%- do dbt_cdc._apply_fail(plan, ["another run of this model has added the column(s) " ~ others | join(', ') ~ " at the same time:"
+            ~ " run it again"], wrote='its events are kept in ' ~ plan.ledger ~ ' for the next run to show') -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

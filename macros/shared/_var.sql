@@ -17,6 +17,9 @@
     {%- for name in ours if ours is mapping and name not in known -%}
         {%- do faults.append("vars of dbt_cdc: " ~ dbt_cdc._unknown_name('var', name, known)) -%}
     {%- endfor -%}
+    {%- if ours is not mapping and ours is not none -%}
+        {%- do faults.append("vars: dbt_cdc must be a mapping of vars (" ~ known | join(', ') ~ "), got " ~ dbt_cdc._value_text(ours)) -%}
+    {%- endif -%}
     {%- set schema = dbt_cdc._var('metadata_schema') -%}
     {%- if schema is not none and schema is not string -%}
         {%- do faults.append("var 'metadata_schema' must be the name of a schema, got " ~ dbt_cdc._value_text(schema)) -%}

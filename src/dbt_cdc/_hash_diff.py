@@ -93,7 +93,8 @@ def _check_kinds(incoming: object, current: object, keys: list[str], ignored: li
     faults = []
     for side, frame in {"incoming": incoming, "current": current}.items():
         if not hasattr(frame, "selectExpr") and (frame is not None or side == "incoming"):
-            faults.append(f"{side} must be a Spark DataFrame, got a {type(frame).__name__}")
+            kind = f"{type(frame).__module__}.{type(frame).__qualname__}"
+            faults.append(f"{side} must be a Spark DataFrame, got a {kind}")
     for option, names in {"keys": keys, "ignore_columns": ignored}.items():
         if not all(isinstance(name, str) for name in names):
             faults.append(f"{option} must be names of columns, got {names!r}")

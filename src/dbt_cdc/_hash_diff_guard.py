@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dbt_cdc._hash_diff_layout import LOAD, Marker, Settings
+from dbt_cdc._hash_diff_layout import LOAD, Layout, Marker, Settings
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
+from dbt_cdc._types import fits
 
 
 def foreign_faults(tables: Tables) -> list[str]:
@@ -57,4 +58,32 @@ def date_faults(settings: Settings, marker: Marker | None) -> list[str]:
     return [
         f"effective_date is {date}, the last load was of {marker.effective_date}. Load dates in order, or "
         "set allow_older_effective_date: true to take back every load since and load this date"
+    ]
+
+
+def branch_faults(tables: Tables) -> list[str]:
+    """A session that has Iceberg write to a branch, or to none: what a load reads back is the table's main branch."""
+    settings = tables.settings
+    given = {name: tables.spark.conf.get(name, None) for name in ("spark.wap.branch", "spark.wap.id")}
+    if settings.format != "iceberg" or not any(given.values()):
+        return []
+    kept = tables.properties(settings.base) if tables.exists(settings.base) else {}
+    if str({**kept, **settings.table_properties}.get("write.wap.enabled", "")).lower() != "true":
+        return []
+    said = ", ".join(f"{name} is {value}" for name, value in given.items() if value)
+    return [f"{said}, and the tables have write.wap.enabled: loads go to the main branch. Unset it in the session"]
+
+
+def leftover_faults(tables: Tables, layout: Layout) -> list[str]:
+    """Before a first load: sensitive values of other types, which a load that did not end has left."""
+    settings = tables.settings
+    if settings.full_refresh or not layout.sensitive or not tables.exists(settings.sensitive_base):
+        return []
+    have = {f.name.lower(): f.dataType for f in tables.spark.table(settings.sensitive_base).schema.fields}
+    return [
+        f"column '{column.name}': {settings.sensitive_base}, which a load that did not end has left, has type "
+        f"{have[column.name.lower()].simpleString()}, the data have {column.data_type.simpleString()}. Run with "
+        "--full-refresh"
+        for column in layout.sensitive
+        if column.name.lower() in have and not fits(column.data_type, have[column.name.lower()])
     ]

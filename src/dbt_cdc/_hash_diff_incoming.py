@@ -152,6 +152,8 @@ def _is_lost(column: Column) -> str:
     kinds = {_kind(column.type), _kind(column.source_type)}
     exact = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
     exact = exact or ("date" in kinds and kinds & {*_MOMENTS})
+    # a timestamp as seconds; as a decimal it goes by way of a double, and comes back as another microsecond
+    exact = exact or (_kind(column.source_type) in _MOMENTS and _kind(column.type) in _EXACT[1:5])
     changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}" if exact else ""
     return f"({source} is not null and ({cast} is null{changed}{longer}))"
 

@@ -312,4 +312,6 @@ def _change_faults(settings: Settings, layout: Layout, added: list[str]) -> list
     missing = [column.name for column in layout.columns if column.source is None]
     if settings.on_schema_change != "fail" or not (added or missing):
         return []
-    return [f"on_schema_change is 'fail': new columns ({', '.join(added)}), missing columns ({', '.join(missing)})"]
+    changes = {"new columns": added, "missing columns": missing}
+    said = ", ".join(f"{what} ({', '.join(names)})" for what, names in changes.items() if names)
+    return [f"on_schema_change is 'fail': {said}. Give the columns of the table, or change on_schema_change"]

@@ -12,7 +12,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import kept_on_disk, let_go, to_spark
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
-from dbt_cdc._hash_diff_guard import date_faults, foreign_faults, history_faults
+from dbt_cdc._hash_diff_guard import branch_faults, date_faults, foreign_faults, history_faults, leftover_faults
 from dbt_cdc._hash_diff_incoming import (
     CAST,
     FAULT,
@@ -49,14 +49,15 @@ class Load:
         self.held: list[Any] = []
 
     def run(self, frame: Any) -> Outcome:
-        fail(self.settings.node, foreign_faults(self.tables))
+        fail(self.settings.node, foreign_faults(self.tables) + branch_faults(self.tables))
         marker = self.tables.marker()
         first = marker is None or self.settings.full_refresh
         stored = None if first else self.tables.stored()
         types, faults = self._declared()
         faults += history_faults(self.tables, marker) + ([] if first else date_faults(self.settings, marker))
         layout = resolve(self.settings, frame.schema, types, stored, faults)
-        fail(self.settings.node, cast_faults(self.spark, layout))
+        leftovers = [] if stored else leftover_faults(self.tables, layout)
+        fail(self.settings.node, cast_faults(self.spark, layout) + leftovers)
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
         again = bool(stored and marker and self.settings.effective_date <= marker.effective_date)

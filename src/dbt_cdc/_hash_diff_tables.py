@@ -272,6 +272,12 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
                 continue
             # another run may have moved on meanwhile: then its load is the one to hold
             after = self.marker()
+            attempts += held != marker == after  # a version that is not the table as it is read
+            if attempts > ATTEMPTS:
+                raise DbtRuntimeError(
+                    f"dbt_cdc: {self.settings.node}: the load is in {self.settings.base}, but the versions of that "
+                    "table do not show it. The next run brings the history up to the load; start one"
+                )
             marker, before = (None if held == marker == after else after), None
 
     def _version(self) -> str:

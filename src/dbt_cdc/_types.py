@@ -24,14 +24,20 @@ def widens(narrow: str, wide: str) -> bool:
     return False
 
 
+def fits(given: Any, table: Any) -> bool:
+    """Whether a table's column takes the values of a type unchanged, and unchecked."""
+    got = given.simpleString()
+    return _kept_as(given, table) or (given.typeName() != "string" and widens(got, table.simpleString()))
+
+
 def _kept_as(given: Any, table: Any) -> bool:
     """Whether a table's column is of the type, or of what a format makes of it: Iceberg keeps a smallint as an int.
 
     Both have the same text in a digest, so which of them is hashed makes no difference.
     """
     kind = given.typeName()
-    if kind == "void":
-        return True
+    if kind == "void" or kind == table.typeName() == "string":
+        return True  # Iceberg keeps no collation
     if kind != table.typeName():
         one, other = given.simpleString(), table.simpleString()
         return one in _WIDER and other in _WIDER and _WIDER.index(one) < _WIDER.index(other)

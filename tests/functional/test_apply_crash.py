@@ -256,6 +256,16 @@ class OtherRun:
         if self.meets("early", r"create or replace table \S+\.early ", statement):
             self.record("early")  # and showed it, in a table that ours has just replaced
             self.show("early")
+        if self.meets("taken", r"create table \S+\.taken__dbt_tmp_\w+_changes ", statement):
+            # a third run, to which ours looks like one that was killed: another has recorded an image beside it
+            events, marker = "{schema}.taken__events", "_dbt_cdc_kind = 'begun' and _dbt_cdc_sequence = 3"
+            own = self.project.rows(f"select _dbt_cdc_batch from {events} where {marker}")[0][0]
+            self.project.sql(f"delete from {events} where _dbt_cdc_batch = '{own}' and _dbt_cdc_kind <> 'begun'")
+            self.project.sql(
+                f"update {events} set _dbt_cdc_batch = '{own}-all-keys', _dbt_cdc_sequence = null, _dbt_cdc_columns = null"
+                f" where _dbt_cdc_batch = '{own}'"
+            )
+            self.show("taken")
         if self.meets("pictures", r"insert into \S+\.pictures__events .* 'begun' ", statement):
             columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_batch"
             markers = "(null, 2, 'begun', 'other'), (null, null, 'applied', 'other')"
@@ -287,7 +297,7 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     names = ("raced", "overtaken", "early")
     project.write(
         {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "second", "stale")}
-        | {f"models/{name}.sql": IMAGES for name in ("pictures", "halfway")}
+        | {f"models/{name}.sql": IMAGES for name in ("pictures", "halfway", "taken")}
     )
     other = OtherRun(project)
     stock = session.Cursor.execute
@@ -313,21 +323,25 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     message = project.error("run", "--vars", "{run: 1}")
     assert "another run of this model has recorded an image at the same time: run it again" in message
     results = project.run_results()
-    assert {name: results[name]["status"] for name in (*names, "pictures", "halfway", "stale")} == {
+    failed = ("pictures", "halfway", "taken", "stale")
+    assert {name: results[name]["status"] for name in (*names, *failed)} == {
         **dict.fromkeys(names, "success"),
-        **dict.fromkeys(("pictures", "halfway", "stale"), "error"),
+        **dict.fromkeys(failed, "error"),
     }
-    assert other.met == {*names, "pictures", "halfway", "second", "stale"}
+    assert "its image was taken back by that run" in results["taken"]["message"]
+    assert other.met == {*names, *failed, "second"}
     for name in names:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "a"), (2, "b")]
     assert project.rows("select * from {schema}.halfway order by 1") == [(1, "a"), (2, "B")]
+    assert project.rows("select * from {schema}.taken order by 1") == [(1, "a"), (2, "b")]
 
     other.killing = False
     project.dbt("run", "--vars", "{run: 2}")
     for name in ("raced", "stale"):
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "z"), (2, "b")]
+    assert project.rows("select * from {schema}.taken order by 1") == [(1, "z"), (2, "b")]
     # its image was compared with one older than the other's, so that it had no event of 2: taken back, and given again
     assert project.rows("select * from {schema}.halfway order by 1") == [(1, "z"), (2, "b")]
     events = (
@@ -439,6 +453,25 @@ def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(
         "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'purged' and _dbt_cdc_batch like 'purge-%'"
     )
     assert [project.rows(deletes), project.rows(marked)] == [[(0,)], [(1,)]]
+
+
+def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(project: Project) -> None:
+    of_batches(project, "wider", "values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (2, 'b', 1)")
+    project.dbt("run", "--vars", "{run: 0}")
+    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v, more"
+    markers = "(null, null, 'begun', null, 'other', null, null), (null, null, 'applied', null, 'other', null, null)"
+    other = [
+        "alter table {schema}.wider__events add columns (more string)",
+        "alter table {schema}.wider add columns (more string)",
+        f"insert into {{schema}}.wider__events ({columns}) values (1, 10, 'upsert', 11L, 'other', 'its', 'x'), {markers}",
+        "update {schema}.wider set v = 'its', more = 'x' where id = 1",
+    ]
+    with meanwhile(project, "wider", *other):
+        error = project.error("run", "--vars", "{run: 1}")
+    assert "another run of this model has added the column(s) more at the same time: run it again" in error
+    assert project.rows("select id, v, more from {schema}.wider order by id") == [(1, "its", "x"), (2, "b", None)]
+    project.dbt("run", "--vars", "{run: 2}")
+    assert project.rows("select id, v, more from {schema}.wider order by id") == [(1, "mine", None), (2, "b", None)]
 
 
 @pytest.mark.one_format("delta")  # which makes a table's folder first, and then tells the catalog

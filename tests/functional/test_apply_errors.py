@@ -277,6 +277,15 @@ REFUSED = {
         model(FIRST, batch("(1, 'z', 'U', 9, 1)", "id, v, op, seq, extra"), GOOD, on_schema_change="fail"),
         ["on_schema_change: fail", "extra"],
     ),
+    "column_of_its_owner": (
+        model(
+            FIRST, batch("(1, 'z', 'U', 9, 'n')", "id, v, op, seq, note"), GOOD, on_schema_change="append_new_columns"
+        ),
+        [
+            "column 'note' is new to the feed, as string, and ",
+            "has one of that name already, as int: cast it in the model",
+        ],
+    ),
     "older_image": (
         model(
             batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
@@ -316,6 +325,7 @@ REFUSED = {
 def test_a_wrong_batch_is_refused_with_what_is_wrong_and_changes_nothing(project: Project) -> None:
     project.write({f"models/{name}.sql": text for name, (text, _) in REFUSED.items()})
     project.dbt("run", "--vars", "{run: 0}")
+    project.sql("alter table {schema}.column_of_its_owner add columns (note int)")
     tables = project.tables()
     recorded = {name: project.rows(f"select count(*) from {{schema}}.{name}__events") for name in REFUSED}
     said = project.error("run", "--vars", "{run: 1}")

@@ -522,3 +522,31 @@ def test_a_field_that_is_called_void_is_no_column_without_a_type(project: Projec
     project.dbt("run")
     assert project.rows("select id, flags.void, later from {schema}.flagged") == [(1, True, None)]
     assert dict(project.columns("flagged")) == {"id": "int", "flags": "struct<void:boolean>", "later": "string"}
+
+
+@pytest.mark.one_format("iceberg")
+def test_names_of_columns_that_do_not_reach_the_table_make_no_other_event(project: Project) -> None:
+    """As where a feed names all its columns, and its source gets one that the table is not to have."""
+    options = {"sequence_by": "seq", "columns_to_update": "cols", "except_column_list": ["seq", "op"]}
+    project.write(
+        {
+            "models/marked.sql": model(
+                "id, v, seq, op, cols{{ ', more' if var('run') == 1 }}",
+                [
+                    ["(1, 'a', 1, 'U', array('id', 'v'))", "(1, 'b', 2, 'U', array('id', 'V'))"],
+                    ["(1, 'b', 2, 'U', array('id', 'v', 'more', 'op'), 'x')", "(1, 'c', 3, 'U', array('more'), 'y')"],
+                ],
+                **options,
+            )
+        }
+    )
+    project.dbt("run", "--vars", "{run: 0}")
+    project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select * from {schema}.marked") == [(1, "b")]
+    assert project.rows(
+        "select _dbt_cdc_sequence, v from {schema}.marked__events where _dbt_cdc_kind = 'upsert' order by 1"
+    ) == [
+        (1, "a"),
+        (2, "b"),
+        (3, None),
+    ]

@@ -119,8 +119,8 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
     with pytest.raises(ValueError) as kinds:
         dbt_cdc.hash_diff(5, None, keys=["id", 1], ignore_columns=["v", "V"])
     for part in (
-        "incoming must be a Spark DataFrame, got a NoneType",
-        "current must be a Spark DataFrame, got a int",
+        "incoming must be a Spark DataFrame, got a builtins.NoneType",
+        "current must be a Spark DataFrame, got a builtins.int",
         "keys must be names of columns, got ['id', 1]",
         "ignore_columns: each column may stand once, got v, V",
     ):

@@ -526,7 +526,7 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
     supply("(1, '555', 'y', 'Rome'), (2, '5', 'y', 'Oslo')", "id, phone, seen, city")
     said = project.error("run", "--vars", "day: '2020-01-04'")
     assert "model.consumer.strict can't run, nothing was written" in said
-    assert "on_schema_change is 'fail': new columns (city), missing columns ()" in said
+    assert "on_schema_change is 'fail': new columns (city). Give the columns of the table, or change on" in said
     assert project.rows("select * from {schema}.strict order by id") == held
     assert project.run_results()["listed"]["adapter_response"]["operations"] == {"I": 2, "U": 0, "D": 0, "X": 0, "N": 0}
     current = "select t.id, s.phone, t.seen, t.operation from {schema}.listed t join {schema}.listed__sensitive s"
@@ -547,6 +547,7 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query = "select 1 as id, 3.7D as n, 9007199254740993L as wide, 0.1D as near, array('1', 'x') as tags, 5 as day, 'T12:00Z' as noon"
     query += ", 2 as flag, 'ABC' as code, timestamp'2024-01-01 10:30:00' as born, timestamp'2024-01-01' as whole"
     query += ", '2024-01-31 10:30' as stamp, '2024-01-31 or so' as said, '202403' as month, ' 2024-1-31 00:00:00+00:00' as midnight, '2024-01-31 ' as plain"
+    query += ", timestamp'2024-01-01 10:30:00.5' as half, timestamp'2024-01-01 10:30:00' as full"
     project.write(
         {
             "models/t.py": f"""
@@ -559,9 +560,10 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float", "noon": "timestamp"}
     types |= {"flag": "boolean", "code": "character(2)", "born": "date", "whole": "date"}
     types |= {"stamp": "date", "said": "date", "month": "date", "midnight": "date", "plain": "date"}
+    types |= {"half": "bigint", "full": "bigint"}
     lost = "n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z', flag (boolean) '2', "
     lost += "code (varchar(2)) 'ABC', born (date) '2024-01-01 10:30:00', stamp (date) '2024-01-31 10:30', "
-    lost += "said (date) '2024-01-31 or so', month (date) '202403'. "
+    lost += "said (date) '2024-01-31 or so', month (date) '202403', half (bigint) '2024-01-01 10:30:00.5'. "
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
         "day": "column 'day': Spark casts no int to date",

@@ -85,3 +85,47 @@ def test_a_history_is_mended_beside_a_column_that_a_beaten_run_has_added(
         (1, "b", "U", "2020-01-02"),
         (2, "c", "I", "2020-01-02"),
     ]
+
+
+PHONES = """
+    models:
+      - name: people
+        config: {data: "{{ target.schema }}.{{ var('data') }}", meta: {dbt_cdc: {effective_date: "{{ var('day') }}"}}}
+        columns: [{name: phone, config: {meta: {dbt_cdc: {sensitive: true}}}}]
+"""
+
+
+@pytest.mark.one_format("delta")  # whose MERGE casts
+def test_sensitive_values_of_another_type_that_a_killed_load_left_are_told_without_values(project: Project) -> None:
+    project.write({"models/people.py": MODEL, "models/people.yml": PHONES})
+    for name, phone in {"one": "171L", "two": "'+49 171'"}.items():
+        project.sql(f"create table {{schema}}.{name} using delta as select 1 as id, {phone} as phone")
+    project.dbt(*load("one", 1))
+    # as a full refresh leaves them that is killed before it comes to the sensitive table
+    for table in ("people__base", "people__history"):
+        project.sql(f"drop table {{schema}}.{table}")
+    error = project.error(*load("two", 2)) + project.log()
+    told = "people__sensitive_base`, which a load that did not end has left, has type bigint, the data have string. Run with --full"
+    assert told in error
+    assert "+49" not in error
+    assert project.rows("select phone from {schema}.people__sensitive_base") == [(171,)]
+    project.dbt(*load("two", 2), "--full-refresh")
+    assert project.rows("select phone from {schema}.people__sensitive") == [("+49 171",)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_branch_is_refused_and_a_collation_is_none_of_the_tables(project: Project) -> None:
+    project.write({"models/people.py": MODEL.replace('"id")', '"id", tblproperties={"write.wap.enabled": "true"})')})
+    project.write({"models/people.yml": PHONES.partition("columns:")[0]})
+    project.sql("create view {schema}.one as select 1 as id, 'a' collate UTF8_LCASE as v")
+    project.sql("create view {schema}.two as select 1 as id, 'A' collate UTF8_LCASE as v")
+    project.spark.conf.set("spark.wap.branch", "audit")
+    try:
+        error = project.error(*load("one", 1))
+    finally:
+        project.spark.conf.unset("spark.wap.branch")
+    assert "spark.wap.branch is audit, and the tables have write.wap.enabled: loads go to the main branch" in error
+    assert project.tables() == {"one", "two"}
+    project.dbt(*load("one", 1))
+    project.dbt(*load("two", 2))
+    assert project.rows("select id, v, operation from {schema}.people") == [(1, "A", "U")]

@@ -106,6 +106,9 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
         "model.consumer.typo (table): unknown option 'other'. Correct it in its meta.dbt_cdc, or take it out",
     ):
         assert fault in message, message
+    message = project.error("run", "--select", "sound", "--vars", "{dbt_cdc: much}")
+    assert "vars: dbt_cdc must be a mapping of vars (default_high_dttm, operational_metadata_columns, " in message
+    assert 'synthetic), got "much"' in message
     assert project.tables() == set()
     project.dbt("run", "--select", "sound")
 

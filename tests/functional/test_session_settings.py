@@ -61,7 +61,9 @@ def test_string_literals_without_escapes_are_refused_where_the_package_is_used(p
     with setting(project, "spark.sql.parser.escapedStringLiterals", "true"):
         project.dbt("run", "--select", "plain")
         error = project.error("run")
-    assert "model.consumer.applied, model.consumer.reader can't run, nothing was written" in error
+    assert (
+        "dbt_cdc: nothing was written:\n    - model.consumer.applied, model.consumer.reader: spark.sql.parser" in error
+    )
     assert "spark.sql.parser.escapedStringLiterals must be false, got true" in error
     assert project.tables() == {"people", "plain"}
     project.dbt("run")

@@ -247,3 +247,18 @@ def test_shares_are_taken_as_written(shares: tuple[Any, ...]) -> None:
     names = ("pct_del", "pct_upd", "pct_unchanged")
     counted = synthetic.counts(no_init_recs=10, no_incr_recs=10, **dict(zip(names, shares, strict=True)))
     assert counted.deleted == int(10 * Decimal(str(shares[0])))
+
+
+def test_what_is_no_columns_and_no_disorder_is_told(spark: SparkSession) -> None:
+    shape: dict[str, Any] = {"no_keys": 1, "no_nonkeys": 1}
+    with pytest.raises(SyntheticError) as error:
+        synthetic.initial(spark, no_init_recs=0, **shape, columns=cast(Any, "int"))
+    assert str(error.value) == (
+        "dbt_cdc.synthetic: initial can't run, nothing was written:\n"
+        "  - no_init_recs must be a whole number from 1 to 4000000000, got 0\n"
+        "  - columns must be a dbt_cdc.synthetic.Columns, got 'int': give Columns(…)"
+    )
+    with pytest.raises(SyntheticError) as error:
+        synthetic.change_feed(spark, no_recs=1, no_events=1, columns=cast(Any, None), disorder=cast(Any, {"late": 0.1}))
+    assert "disorder must be a dbt_cdc.synthetic.Disorder, got {'late': 0.1}: give Disorder(…)" in str(error.value)
+    assert "columns must be a dbt_cdc.synthetic.Columns, got None: give Columns(…)" in str(error.value)

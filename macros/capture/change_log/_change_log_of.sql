@@ -50,6 +50,17 @@
 {%- endmacro -%}
 
 
+{%- macro _is_replaced_since(table, version) -%}
+    {#- By a run that was killed before it came to the log. (On Iceberg the table's history begins anew.) -#}
+    {%- set versions = table.timeline.commits | map(attribute='version') | list -%}
+    {%- if version not in versions -%}{%- do return(false) -%}{%- endif -%}
+    {%- for commit in table.timeline.commits[versions.index(version) + 1:] if 'REPLACE TABLE' in (commit.operation or '') -%}
+        {%- do return(true) -%}
+    {%- endfor -%}
+    {%- do return(false) -%}
+{%- endmacro -%}
+
+
 {%- macro _lost_log(log, table, upto) -%}
     {%- set anew = not dbt_cdc._is_expired(table, upto) -%}
     {%- do return(log ~ " ends with version " ~ upto.version ~ " of " ~ table.source ~ ", which "

@@ -63,6 +63,7 @@
     {%- if dbt_cdc._load_relation(dbt_cdc._held_in(relation)) is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set table = dbt_cdc._changed_table(relation, unique_key=dbt_cdc._key_of_node(model), log=false) -%}
     {%- set log = none if restart else dbt_cdc._change_log_of(relation, table, end_only=true) -%}
+    {%- set log = none if log is not none and log.restarts and dbt_cdc._is_replaced_since(table, log.upto) else log -%}
     {%- if log is none -%}
         {%- do dbt_cdc._start_change_log(relation, table, mode) -%}
     {%- else -%}

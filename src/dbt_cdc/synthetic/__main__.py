@@ -34,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         faults = incremental_faults(Series(*series.values()), options.load, bounds, columns)
         if options.header and options.format != "csv":
             faults = [*faults, f"--header is for csv, got --format {options.format}"]
+        if options.format == "iceberg":
+            outputs = (options.initial_output, options.incremental_output)
+            faults += [f"--format iceberg takes names of tables, got {name}" for name in outputs if "/" in name]
         raise_faults("the command", [*faults, *_folder_faults(options.initial_output, options.incremental_output)])
         _write_both(options, series, shape)
     except synthetic.SyntheticError as error:

@@ -38,3 +38,11 @@ def number_faults(name: str, value: Any, most: float, why: str = "") -> Iterator
         yield f"{name} must be a number between 0 and {most}, got {value!r}"
     elif value != value or not 0 <= value <= most:
         yield f"{name} must lie between 0 and {most}, got {value!r}{why}"
+
+
+def object_faults(name: str, value: Any, kind: type) -> Iterator[str]:
+    """What is wrong with an argument that knows its own faults, or that it is none of its kind."""
+    if isinstance(value, kind):
+        yield from value.faults()  # type: ignore[attr-defined]
+    else:
+        yield f"{name} must be a dbt_cdc.synthetic.{kind.__name__}, got {value!r}: give {kind.__name__}(…)"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dbt_cdc.synthetic._checks import integer_faults, number_faults, raise_faults
+from dbt_cdc.synthetic._checks import integer_faults, number_faults, object_faults, raise_faults
 from dbt_cdc.synthetic._columns import Columns, drawn, keys, salt
 from dbt_cdc.synthetic._loads import range_of, shape_of
 from dbt_cdc.synthetic._series import Share, decimal, mixed, share_faults
@@ -91,7 +91,8 @@ def change_feed(
         "batches": (batches, 1, 1_000_000),
         **shape_of(no_keys, no_nonkeys, seed),
     }
-    faults = [*integer_faults(numbers), *disorder.faults(), *columns.faults()]
+    faults = [*integer_faults(numbers), *object_faults("disorder", disorder, Disorder)]
+    faults += object_faults("columns", columns, Columns)
     if no_nonkeys == 0:
         faults.append("no_nonkeys must be at least 1, got 0")
     raise_faults("change_feed", faults)

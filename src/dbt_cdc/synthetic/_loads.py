@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dbt_cdc.synthetic._checks import integer_faults, raise_faults
+from dbt_cdc.synthetic._checks import integer_faults, object_faults, raise_faults
 from dbt_cdc.synthetic._columns import Columns, drawn, keys
 from dbt_cdc.synthetic._series import MAX_LOAD, MAX_ROWS, Counts, Series, Share, mixed
 
@@ -87,7 +87,10 @@ def counts(
 
 def initial_faults(no_init_recs: int, shape: Shape, columns: Columns) -> list[str]:
     """Why an initial load can't be made, one sentence each."""
-    return [*integer_faults({"no_init_recs": (no_init_recs, *BOUNDS["no_init_recs"]), **shape}), *columns.faults()]
+    return [
+        *integer_faults({"no_init_recs": (no_init_recs, *BOUNDS["no_init_recs"]), **shape}),
+        *object_faults("columns", columns, Columns),
+    ]
 
 
 def incremental_faults(series: Series, load: int, shape: Shape, columns: Columns) -> list[str]:
@@ -99,7 +102,11 @@ def incremental_faults(series: Series, load: int, shape: Shape, columns: Columns
         "load": (load, *BOUNDS["load"]),
     }
     faults = [*integer_faults(numbers), *series.share_faults()]
-    return [*faults, *([] if faults else series.misfits(shape["no_nonkeys"][0])), *columns.faults()]
+    return [
+        *faults,
+        *([] if faults else series.misfits(shape["no_nonkeys"][0])),
+        *object_faults("columns", columns, Columns),
+    ]
 
 
 def shape_of(no_keys: int, no_nonkeys: int, seed: int, num_partitions: int | None = None) -> Shape:

@@ -28,6 +28,12 @@
 {%- endmacro -%}
 
 
+{%- macro _updated_at_faults(strategy, source) -%}
+    {%- do return(dbt_cdc._text_time_faults(
+        'dbt_cdc_updated_at', source, 'updated_at (' ~ strategy.updated_at ~ ')', "convert it, or make it NULL, in the snapshot's query")) -%}
+{%- endmacro -%}
+
+
 {%- macro _source_key_faults(keys, sql, null_keys, repeated) -%}
     {#- null_keys: rows of the source without a key; repeated: keys, or hashes of them, that several of its rows share -#}
     {%- set faults = [] -%}

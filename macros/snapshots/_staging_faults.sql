@@ -41,6 +41,10 @@
     {%- if options.max_delete_fraction is not none and counts[2] | int > 0 -%}
         {%- do faults.extend(dbt_cdc._delete_guard_faults(counts[2] | int, strategy, target_relation, options)) -%}
     {%- endif -%}
+    {%- if options.operational_metadata and shape.time_type == 'string' -%}
+        {%- do faults.extend(dbt_cdc._updated_at_faults(
+            strategy, '(select * from ' ~ dbt_cdc._staging_relation(target_relation) ~ " where dbt_cdc_kind <> 'delete') as changes")) -%}
+    {%- endif -%}
     {#- with operational columns this was asked already, of all records -#}
     {%- if counts['inserted'] | int > 0 and not options.operational_metadata -%}
         {%- do faults.extend(dbt_cdc._old_open_end_faults(shape, existing)) -%}

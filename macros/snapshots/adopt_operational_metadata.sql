@@ -40,24 +40,18 @@
         {%- do faults.append("column '" ~ start ~ "' of " ~ target ~ " is " ~ existing.get(start | lower) ~ ", expected a date or"
                              ~ " timestamp: convert it in the table and in the snapshot's query") -%}
     {%- endif -%}
-    {%- set faults = faults or dbt_cdc._text_time_faults(node, target, existing) -%}
+    {%- set faults = faults or dbt_cdc._recorded_text_faults(node, target, existing) -%}
     {%- set names = dbt_cdc._operational_columns().values() | list -%}
     {%- do return(faults or (dbt_cdc._open_end_faults(target, options, node) if names[0] | lower in existing else [])) -%}
 {%- endmacro -%}
 
 
-{%- macro _text_time_faults(node, target, existing) -%}
-    {#- Times that are text, and no points in time. -#}
+{%- macro _recorded_text_faults(node, target, existing) -%}
     {%- set columns, faults = dbt_cdc._snapshot_columns(node), [] -%}
     {%- for name in [columns.dbt_valid_from, columns.dbt_valid_to, columns.dbt_updated_at] if existing.get(name | lower) == 'string' -%}
         {%- set value = dbt_cdc._quote(name) -%}
-        {%- set found = run_query('select count(*), min(' ~ value ~ ') from ' ~ target ~ ' where ' ~ value ~ ' is not null and '
-                                  ~ dbt_cdc._instant_of_text(value) ~ ' is null')[0] -%}
-        {%- if found[0] -%}
-            {%- do faults.append("column '" ~ name ~ "' of " ~ target ~ " has text that is no point in time in " ~ found[0] ~ " record(s), got '"
-                ~ found[1] ~ "', expected a day, with or without a time, such as 2024-01-31 10:30:00: mend them by hand (update "
-                ~ target ~ " set " ~ value ~ " = ...)") -%}
-        {%- endif -%}
+        {%- do faults.extend(dbt_cdc._text_time_faults(
+            value, target, "column '" ~ name ~ "' of " ~ target, "mend it by hand (update " ~ target ~ " set " ~ value ~ " = ...)")) -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

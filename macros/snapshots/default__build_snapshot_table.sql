@@ -2,9 +2,13 @@
 {%- macro default__build_snapshot_table(strategy, sql) -%}
     {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- if execute -%}
-        {%- do dbt_cdc._raise_faults(
-            dbt_cdc._source_shape_faults(strategy, sql, dbt_cdc._columns_of_source(sql), options)
-            + dbt_cdc._source_faults(strategy, sql)) -%}
+        {%- set columns = dbt_cdc._columns_of_source(sql) -%}
+        {%- set faults = dbt_cdc._source_shape_faults(strategy, sql, columns, options) + dbt_cdc._source_faults(strategy, sql) -%}
+        {%- if options.operational_metadata and dbt_cdc._type_of_expression(strategy.updated_at, columns, sql) == 'string' -%}
+            {%- do faults.extend(dbt_cdc._updated_at_faults(
+                strategy, '(select ' ~ strategy.updated_at ~ ' as dbt_cdc_updated_at from (\n' ~ sql ~ '\n) as source_rows) as times')) -%}
+        {%- endif -%}
+        {%- do dbt_cdc._raise_faults(faults) -%}
     {%- endif -%}
     {%- if not options.operational_metadata -%}
         {%- do return(dbt.default__build_snapshot_table(strategy, sql)) -%}

@@ -188,12 +188,24 @@ def test_text_that_is_no_point_in_time_is_refused_where_points_in_time_are_kept(
     for value in ("n/a", "", "12:30"):
         supply(project, f"(1, '2024-01-01'), (2, '2024-01-01T10:00:00+02:00'), (3, null), (4, '{value}')", columns)
         error = project.error("snapshot")
-        assert f"dbt_cdc: snapshot.consumer.s: updated_at has text that is no point in time, got '{value}', " in error
+        assert (
+            f"updated_at (updated_at) has text that is no point in time in 1 row(s), got '{value}', expected" in error
+        )
         assert "expected a day, with or without a time, such as 2024-01-31 10:30:00 (in UTC unless" in error
         assert project.rows(found) == starts
     project.sql("drop table {schema}.s")
-    assert "got '12:30', expected a day" in project.error("snapshot")
+    assert "in 1 row(s), got '12:30', expected a day" in project.error("snapshot")
     assert project.tables() == {"things"}
+    # a table that has such text already adopts the columns once it is mended
+    write(project, s=BY_TIME)
+    project.dbt("snapshot")
+    write(project, s={**BY_TIME, "meta": ON})
+    project.error(*ADOPT)
+    assert "column 'dbt_valid_from' of" in project.log() and "mend it by hand (update" in project.log()
+    assert "insert_process_id" not in dict(project.columns("s"))
+    project.sql("update {schema}.s set dbt_valid_from = '2024-01-04', dbt_updated_at = '2024-01-04' where id = 4")
+    project.dbt(*ADOPT)
+    assert project.rows(found) == [*starts, (4, datetime(2024, 1, 4))]
 
 
 @pytest.mark.one_format("iceberg")

@@ -109,7 +109,7 @@
 
 {%- macro _debezium_decoded(raw, encoding, name, type, base, scale=none) -%}
     {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
-    {%- if base == 'timestamp' -%}
+    {%- if base in ['timestamp', 'date'] -%}
         {#- PostgreSQL's infinity, of either sign: one number whatever the unit -#}
         {%- set number = 'nullif(nullif(' ~ number ~ ', 9223372036825200000), -9223372036832400000)' -%}
     {%- endif -%}

@@ -340,6 +340,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "eternal": -9223372036832400000,
     }  # PostgreSQL's infinity
     unreadable |= {"ever": 9223372036825200000, "never": -9223372036832400000, "endless": 9223372036825200000}
+    unreadable |= {"doomsday": 9223372036825200000, "last_day": -9223372036832400000}
     unreadable |= {"oldest": -9223372036854775808, "far": 4000000000000000000}
     unreadable |= {"sizes": [1, "x"], "more": {"k": 1, "l": "y"}, "pair": {"a": {"b": [1.5]}}}
     store(project, "unreadable", texts([payload("c", 1, after={n: v}) for n, v in unreadable.items()]), "value string")
@@ -359,7 +360,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
     types |= {"forever": "timestamp", "eternal": "timestamp_ntz", "oldest": "timestamp", "far": "timestamp_ntz"}
     types |= {"ever": "timestamp", "never": "timestamp_ntz", "endless": "timestamp"}
     types |= {"sizes": "array<int>", "more": "map<string,int>", "pair": "struct<a: struct<b: array<int>>>"}
-    types |= {"clock": "date", "roughly": "date", "month": "date"}
+    types |= {"clock": "date", "roughly": "date", "month": "date", "doomsday": "date", "last_day": "date"}
     encodings = {
         "month": "text",
         "amount": "text",
@@ -369,6 +370,7 @@ def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(p
         "oldest": "nanos",
     }
     encodings |= {"ever": "micros", "never": "micros", "endless": "nanos", "far": "micros"}
+    encodings |= {"doomsday": "micros", "last_day": "nanos"}
     one_each = {
         f"models/unreadable_{name}.sql": model(
             f"from_debezium({table('unreadable')}, columns={{{name!r}: {type_!r}}},"

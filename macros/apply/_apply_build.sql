@@ -9,6 +9,7 @@
     {%- endif -%}
     {%- set purged = dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'purged', plan.batch) -%}
     {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ purged -%}
+    {%- do plan.update(recorded=dbt_cdc._apply_ledger_columns(plan) | map('lower') | list) -%}
     {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_ledger(plan, query)) -%}
 {%- endmacro -%}
 

@@ -115,7 +115,7 @@
         {%- do lists.update({option: (value | map('lower') | sort | list if value is iterable else value) | tojson}) -%}
     {%- endfor -%}
     {%- for name, moment in plan.moments.items() -%}{%- do lists.update({name ~ '_type': moment.type}) -%}{%- endfor -%}
-    {%- do return(dict(lists, unique_key=plan.key | map('lower') | sort | list | tojson, hash_rule='3' if plan.columns_to_update else '2',
+    {%- do return(dict(lists, unique_key=plan.key | map('lower') | sort | list | tojson, hash_rule='2',
                        columns_to_update=plan.columns_to_update | tojson,
                        stored_as_scd_type=options.stored_as_scd_type | string, source_kind=options.source_kind,
                        start_at_column=options.start_at_column, end_at_column=options.end_at_column,

@@ -3,6 +3,7 @@
       target, ledger                      relations: {{ this }} and its bookkeeping
       stage, images, touched, changes     and the run's temporary tables
       options, format                     the node's options; its file_format
+      recorded                            the ledger's columns (lower case), as this run has found them
       batch, has_ledger, replace          this run's id; whether there is a ledger; whether tables are made by `or replace`
       names, types, reads_nothing         the batch's columns (lower case), their types; whether its rows count (--empty)
       key, payload, intervals, order      the target's columns: payload is a list of {name, source: the batch's column or none,
@@ -37,7 +38,7 @@
         batch=state.batch, has_ledger=state.kept is not none, replace=state.replace,
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
-        faults=faults,
+        faults=faults, recorded=state.recorded,
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
         signature='0', truncated=false, purge_due=false, given=none, versions=none, collected=none, written=false,
     ) -%}
@@ -109,6 +110,7 @@
     {%- for column in dbt_cdc._columns_of(relations.ledger) if not column.name.startswith('_dbt_cdc_') -%}
         {%- do recorded.update({column.name: column}) -%}
     {%- endfor -%}
+    {%- do state.update(recorded=recorded.keys() | map('lower') | list) -%}
     {%- if not state.rebuild -%}
         {%- set own = recorded.keys() | list + dbt_cdc._apply_interval_columns(dbt_cdc._apply_intervals(options)) -%}
         {%- set own = own | map('lower') | list -%}

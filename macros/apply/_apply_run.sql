@@ -21,7 +21,7 @@
     {%- set target, ledger = dbt_cdc._load_relation(this), dbt_cdc._load_relation(relations.ledger) -%}
     {%- set replace = should_full_refresh() -%}
     {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'properties': none, 'rebuild': false, 'replace': replace,
-                     'batch': batch} -%}
+                     'recorded': [], 'batch': batch} -%}
     {%- for relation in [target, ledger] if relation is not none and dbt_cdc._format_of(relation) in dbt_cdc._formats() -%}
         {%- do dbt_cdc._look_again(relation) -%}
     {%- endfor -%}
@@ -55,6 +55,10 @@
     {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
     {%- do plan.update(signature=markers.signature, purge_due=markers.purge_due and not plan.moments.system,
                        truncated=markers.truncated) -%}
+    {#- which other runs may have added right before they recorded what these markers tell #}
+    {%- if config.get('on_schema_change') in ['append_new_columns', 'sync_all_columns'] -%}
+        {%- do dbt_cdc._apply_check_columns(plan) -%}
+    {%- endif -%}
     {%- set pending = dbt_cdc._apply_withdraw_killed(plan, markers.pending) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}

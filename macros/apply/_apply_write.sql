@@ -19,7 +19,7 @@
             {%- set now.signature, now.everything = after.signature, now.everything or after.everything -%}
             {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
             {%- do dbt_cdc._apply_look_anew(plan) -%}
-            {%- do dbt_cdc._apply_check_columns(plan) -%}
+            {%- do dbt_cdc._apply_check_columns(plan, batches) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not now.settled -%}
@@ -35,15 +35,16 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_check_columns(plan) -%}
-    {#- Another run has recorded events: with columns that this one does not know, it would leave theirs as they are. -#}
-    {%- set known, others = dbt_cdc._apply_target_columns(plan) | map('lower') | list, [] -%}
+{%- macro _apply_check_columns(plan, batches=[]) -%}
+    {#- Another run may have recorded events with columns that this one does not know: it would leave theirs as they are. -#}
+    {%- set known, others = plan.recorded + (plan.new | map(attribute='name') | map('lower') | list), [] -%}
     {%- for column in dbt_cdc._columns_of(plan.ledger) if not column.name.startswith('_dbt_cdc_') and column.name | lower not in known -%}
         {%- do others.append(column.name) -%}
     {%- endfor -%}
     {%- if others -%}
-        {%- do dbt_cdc._apply_fail(plan, ["another run of this model has added the column(s) " ~ others | join(', ') ~ " at the same time:"
-            ~ " run it again"], wrote='its events are kept in ' ~ plan.ledger ~ ' for the next run to show') -%}
+        {%- do dbt_cdc._apply_fail(
+            plan, ["another run of this model has added the column(s) " ~ others | join(', ') ~ " at the same time: run it again"],
+            wrote='its events are kept in ' ~ plan.ledger ~ ' for the next run to show' if plan.batch in batches else none) -%}
     {%- endif -%}
 {%- endmacro -%}
 

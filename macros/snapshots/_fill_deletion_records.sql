@@ -4,18 +4,28 @@
 
 {%- macro _fill_deletion_records(node, target, existing) -%}
     {%- set columns = dbt_cdc._snapshot_columns(node) -%}
-    {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
+    {#- Gives how many are left. -#}
+    {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(0) -%}{%- endif -%}
     {%- set given = dbt_cdc._source_columns_of(target, columns) -%}
-    {%- set empty = 'cast(' ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " as string) = 'True' and " ~ given | join(' is null and ') ~ ' is null' -%}
+    {%- set no_key = [] -%}
+    {%- for key in dbt_cdc._keys(node.config) -%}{%- do no_key.append('(' ~ key ~ ') is null') -%}{%- endfor -%}
+    {#- a key may be an expression that is never NULL, and the table have columns of its owner's #}
+    {%- set empty = 'cast(' ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " as string) = 'True' and (" ~ no_key | join(' and ') ~ ' or '
+                    ~ given | join(' is null and ') ~ ' is null)' -%}
     {%- set left = 'select count(*) from ' ~ target ~ ' where ' ~ empty -%}
     {%- if run_query(left)[0][0] > 0 -%}
         {%- do run_query(dbt_cdc._deletion_records_merge(target, columns, dbt_cdc._keys(node.config), given, empty)) -%}
-        {%- set count = run_query(left)[0][0] -%}
-        {%- if count -%}
-            {%- do exceptions.warn("dbt_cdc: " ~ count ~ " record(s) of deletions in " ~ target ~ " have no values, and it can't be told whose"
-                ~ " they are: dbt made their dbt_scd_id in a session of another time zone (adopt in one of that zone), or their times"
-                ~ " are dates. Close or delete them by hand") -%}
-        {%- endif -%}
+        {%- do return(run_query(left)[0][0]) -%}
+    {%- endif -%}
+    {%- do return(0) -%}
+{%- endmacro -%}
+
+
+{%- macro _warn_of_deletion_records(target, count) -%}
+    {%- if count -%}
+        {%- do exceptions.warn("dbt_cdc: " ~ count ~ " record(s) of deletions in " ~ target ~ " have no values, and it can't be told whose"
+            ~ " they are: dbt made their dbt_scd_id in a session of another time zone (adopt in one of that zone), or their times"
+            ~ " are dates. Close or delete them by hand") -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -23,7 +33,8 @@
 {%- macro _source_columns_of(target, columns) -%}
     {#- Those of a snapshot's table that its source has given. -#}
     {%- set own, given = (columns.values() | list) + (dbt_cdc._operational_columns().values() | list), [] -%}
-    {%- for column in adapter.get_columns_in_relation(target) if column.name | lower not in own | map('lower') | list -%}
+    {%- for column in adapter.get_columns_in_relation(target)
+        if column.name | lower not in own | map('lower') | list and not (column.name | lower).startswith('dbt_unique_key') -%}
         {%- do given.append(dbt_cdc._quote(column.name)) -%}
     {%- endfor -%}
     {%- do return(given) -%}

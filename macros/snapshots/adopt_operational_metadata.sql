@@ -17,9 +17,10 @@
         {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('type_faults', format)(target, options.effective_timestamp_type), node) -%}
         {%- do dbt_cdc._add_columns(target, format, missing) -%}
     {%- endif -%}
-    {%- do dbt_cdc._fill_deletion_records(node, target, existing) -%}
+    {%- set left = dbt_cdc._fill_deletion_records(node, target, existing) -%}
     {%- do run_query(dbt_cdc._adoption_update(node, options, target, existing)) -%}
     {%- do log('dbt_cdc: ' ~ target ~ ' has its operational columns, filled in for every record', info=true) -%}
+    {%- do dbt_cdc._warn_of_deletion_records(target, left) -%}
 {%- endmacro -%}
 
 
@@ -48,10 +49,13 @@
 
 {%- macro _recorded_text_faults(node, target, existing) -%}
     {%- set columns, faults = dbt_cdc._snapshot_columns(node), [] -%}
-    {%- for name in [columns.dbt_valid_from, columns.dbt_valid_to, columns.dbt_updated_at] if existing.get(name | lower) == 'string' -%}
+    {#- the end of an open record may be any text #}
+    {%- set closed = '(select * from ' ~ target ~ ' where not coalesce(' ~ dbt_cdc._is_open(node=node) ~ ', false)) as closed' -%}
+    {%- set sources = {columns.dbt_valid_from: target, columns.dbt_valid_to: closed, columns.dbt_updated_at: target} -%}
+    {%- for name, source in sources.items() if existing.get(name | lower) == 'string' -%}
         {%- set value = dbt_cdc._quote(name) -%}
         {%- do faults.extend(dbt_cdc._text_time_faults(
-            value, target, "column '" ~ name ~ "' of " ~ target, "mend it by hand (update " ~ target ~ " set " ~ value ~ " = ...)")) -%}
+            value, source, "column '" ~ name ~ "' of " ~ target, "mend it by hand (update " ~ target ~ " set " ~ value ~ " = ...)")) -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -64,11 +64,13 @@ def date_faults(settings: Settings, marker: Marker | None) -> list[str]:
 def branch_faults(tables: Tables) -> list[str]:
     """A session that has Iceberg write to a branch, or to none: what a load reads back is the table's main branch."""
     settings = tables.settings
-    given = {name: tables.spark.conf.get(name, None) for name in ("spark.wap.branch", "spark.wap.id")}
-    if settings.format != "iceberg" or not any(given.values()):
+    if settings.format != "iceberg":
         return []
-    kept = tables.properties(settings.base) if tables.exists(settings.base) else {}
-    if str({**kept, **settings.table_properties}.get("write.wap.enabled", "")).lower() != "true":
+    given = {name: tables.spark.conf.get(name, None) for name in ("spark.wap.branch", "spark.wap.id")}
+    if not any(given.values()):
+        return []
+    kept = tables.properties(settings.base) if tables.exists(settings.base) else settings.table_properties
+    if str({**settings.table_properties, **kept}.get("write.wap.enabled", "")).lower() != "true":
         return []
     said = ", ".join(f"{name} is {value}" for name, value in given.items() if value)
     return [f"{said}, and the tables have write.wap.enabled: loads go to the main branch. Unset it in the session"]

@@ -152,9 +152,11 @@ def _is_lost(column: Column) -> str:
     kinds = {_kind(column.type), _kind(column.source_type)}
     exact = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
     exact = exact or ("date" in kinds and kinds & {*_MOMENTS})
-    # a timestamp as seconds; as a decimal it goes by way of a double, and comes back as another microsecond
+    # a timestamp as seconds
     exact = exact or (_kind(column.source_type) in _MOMENTS and _kind(column.type) in _EXACT[1:5])
     changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}" if exact else ""
+    if _kind(column.source_type) in _MOMENTS and _kind(column.type) == "decimal":  # by way of a double
+        changed = f" or abs(cast({cast} as double) - cast({source} as double)) > 0.00001"
     return f"({source} is not null and ({cast} is null{changed}{longer}))"
 
 

@@ -276,6 +276,8 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(
     for model, key in {"applied": "id", "hashed": "keyhash", "dated": "__START_AT"}.items():
         alive = f"select key.{key} from {{schema}}.{model}__changes group by 1 having max_by(op, ts) != 'd'"
         assert sorted(project.rows(alive)) == sorted(project.rows(f"select {key} from {{schema}}.{model}")), model
+        # begun anew, as the tables were
+        assert project.rows(f"select distinct op from {{schema}}.{model}__changes") == [("i",)], model
 
 
 @pytest.mark.one_format("iceberg")

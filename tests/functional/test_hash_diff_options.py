@@ -548,6 +548,7 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query += ", 2 as flag, 'ABC' as code, timestamp'2024-01-01 10:30:00' as born, timestamp'2024-01-01' as whole"
     query += ", '2024-01-31 10:30' as stamp, '2024-01-31 or so' as said, '202403' as month, ' 2024-1-31 00:00:00+00:00' as midnight, '2024-01-31 ' as plain"
     query += ", timestamp'2024-01-01 10:30:00.5' as half, timestamp'2024-01-01 10:30:00' as full"
+    query += ", timestamp'2024-01-01 10:30:00.125' as tenth, timestamp'2024-01-01 10:30:00.125' as millis"
     project.write(
         {
             "models/t.py": f"""
@@ -560,16 +561,16 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float", "noon": "timestamp"}
     types |= {"flag": "boolean", "code": "character(2)", "born": "date", "whole": "date"}
     types |= {"stamp": "date", "said": "date", "month": "date", "midnight": "date", "plain": "date"}
-    types |= {"half": "bigint", "full": "bigint"}
+    types |= {"half": "bigint", "full": "bigint", "tenth": "decimal(12,1)", "millis": "decimal(16,3)"}
     lost = "n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z', flag (boolean) '2', "
     lost += "code (varchar(2)) 'ABC', born (date) '2024-01-01 10:30:00', stamp (date) '2024-01-31 10:30', "
-    lost += "said (date) '2024-01-31 or so', month (date) '202403', half (bigint) '2024-01-01 10:30:00.5'. "
+    lost += "said (date) '2024-01-31 or so', month (date) '202403', half (bigint) '2024-01-01 10:30:00.5', tenth (decimal(12,1)) '2024-01-01 10:30:00.125'. "
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
         "day": "column 'day': Spark casts no int to date",
         "n": "1 row(s) have a value that does not cast: " + lost,
     }.items():
-        columns = "".join(f"      - {{name: {column}, data_type: {kind}}}\n" for column, kind in types.items())
+        columns = "".join(f'      - {{name: {column}, data_type: "{kind}"}}\n' for column, kind in types.items())
         project.write({"models/t.yml": f"models:\n  - name: t\n    columns:\n{columns}"})
         assert told in project.error("run")
         assert project.tables() == set()

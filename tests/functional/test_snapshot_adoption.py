@@ -170,7 +170,11 @@ def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Proj
     assert project.rows("select count(*), count(dbt_valid_to) from {schema}.s where id is null") == [(2, 0)]
 
     project.configure(snapshots=ON)
+    columns = "dbt_scd_id, dbt_is_deleted, dbt_valid_from, dbt_updated_at"
+    project.sql(f"insert into {{schema}}.s ({columns}) values ('of nobody', 'True', now(), now())")
     project.dbt(*ADOPT)
+    assert f"1 record(s) of deletions in {project.schema}.s have no values, and it can't be told whose" in project.log()
+    project.sql("delete from {schema}.s where dbt_scd_id = 'of nobody'")
     query = """
         select id, status, updated_at, dbt_is_deleted, effective_end_timestamp = timestamp_ntz '9999-12-31 23:59:59.999999' as open,
             dbt_valid_from <=> lag(dbt_valid_to) over (partition by id order by dbt_valid_from) as follows

@@ -56,12 +56,20 @@
 {%- macro _old_open_end_faults(shape, existing) -%}
     {#- New keys whose last record began by now and ends years ahead: it was open when `dbt_valid_to_current` was another, or in
         a session of another time zone. Stock dbt finds its dbt_scd_id there; we would give the row a new one. -#}
-    {%- set columns, keys = dbt_cdc._snapshot_columns(), dbt_cdc._keys(shape.strategy) -%}
+    {%- set columns = dbt_cdc._snapshot_columns() -%}
     {%- if not dbt_cdc._is_time(existing[columns.dbt_valid_to | lower]) -%}{%- do return([]) -%}{%- endif -%}
-    {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
-    {%- set soon, named = 'current_timestamp() + interval 1 year', [] -%}
+    {#- whether a later record follows is asked only where there is such an end at all #}
+    {%- if run_query(dbt_cdc._far_end_query(shape, columns))[0][0] is none -%}{%- do return([]) -%}{%- endif -%}
+    {%- set end = run_query(dbt_cdc._far_end_query(shape, columns, is_last=true))[0][0] -%}
+    {%- do return([] if end is none else [dbt_cdc._open_end_fault(
+        shape.target, end, dbt_cdc._quote(columns.dbt_valid_to), config.get('dbt_valid_to_current'))]) -%}
+{%- endmacro -%}
+
+
+{%- macro _far_end_query(shape, columns, is_last=false) -%}
+    {%- set soon, named, keys = 'current_timestamp() + interval 1 year', [], dbt_cdc._keys(shape.strategy) -%}
     {%- for key in keys -%}{%- do named.append(key ~ ' as dbt_cdc_ended_key_' ~ loop.index) -%}{%- endfor -%}
-    {%- set found -%}
+    {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
         with far as (
             select {{ named | join(', ') }}, {{ valid_to }} as dbt_cdc_end
             from {{ shape.target }}
@@ -79,12 +87,11 @@
         left semi join (select * from {{ dbt_cdc._staging_relation(shape.target) }} where dbt_cdc_kind = 'insert') as inserted
             on {% for key in keys %}{{ ' and ' if not loop.first }}dbt_cdc_key_{{ loop.index }} = far.dbt_cdc_ended_key_{{ loop.index }}
             {%- endfor %}
+        {%- if is_last %}
         left anti join later
             on {% for key in keys %}{{ ' and ' if not loop.first }}later.dbt_cdc_ended_key_{{ loop.index }} = far.dbt_cdc_ended_key_{{ loop.index }}
             {%- endfor %}
-    {%- endset -%}
-    {%- set end = run_query(found)[0][0] -%}
-    {%- do return([] if end is none else [dbt_cdc._open_end_fault(shape.target, end, valid_to, config.get('dbt_valid_to_current'))]) -%}
+        {%- endif %}
 {%- endmacro -%}
 
 

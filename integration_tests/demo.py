@@ -211,6 +211,7 @@ def orders(shop: Shop) -> None:
 CHAPTERS = (snapshots, extracts, employees, orders)
 NEXT = """
 Look at next
+  docs/tutorial.md                this story, explained
   integration_tests/models        the models behind these tables, a few lines each
   integration_tests/target/run    the SQL that was run, as a person can read it
   docs/                           one page per capability; docs/flow draws the materializations

@@ -62,11 +62,14 @@
     {%- set faults = [] -%}
     {%- for relation in [plan.ledger] + ([plan.target] if not state.rebuild else []) if plan.new and plan.has_ledger -%}
         {%- set there = dbt_cdc._whole_types(relation, dbt_cdc._columns_of(relation)) -%}
-        {#- a query gives no lengths #}
-        {%- for name, type in there.items() if modules.re.match('(var)?char\\(', type) -%}{%- do there.update({name: 'string'}) -%}{%- endfor -%}
-        {%- for column in plan.new if there.get(column.name | lower, plan.types[column.name | lower]) != plan.types[column.name | lower] -%}
-            {%- do faults.append("column '" ~ column.name ~ "' is new to the feed, as " ~ plan.types[column.name | lower] ~ ", and " ~ relation
-                ~ " has one of that name already, as " ~ there[column.name | lower] ~ ": cast it in the model, or drop the table's column") -%}
+        {%- for column in plan.new if column.name | lower in there -%}
+            {#- a query gives no lengths -#}
+            {%- set own = modules.re.sub('^(var)?char\\(.*', 'string', there[column.name | lower]) -%}
+            {%- set given = plan.types[column.name | lower] -%}
+            {%- if own != given -%}
+                {%- do faults.append("column '" ~ column.name ~ "' is new to the feed, as " ~ given ~ ", and " ~ relation ~ " has one of that"
+                    ~ " name already, as " ~ own ~ ": cast it in the model, or drop the table's column") -%}
+            {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}

@@ -69,7 +69,7 @@ def branch_faults(tables: Tables) -> list[str]:
     given = {name: tables.spark.conf.get(name, None) for name in ("spark.wap.branch", "spark.wap.id")}
     if not any(given.values()):
         return []
-    kept = tables.properties(settings.base) if tables.exists(settings.base) else settings.table_properties
+    kept = tables.properties(settings.base) if tables.exists(settings.base) else {}
     if str({**settings.table_properties, **kept}.get("write.wap.enabled", "")).lower() != "true":
         return []
     said = ", ".join(f"{name} is {value}" for name, value in given.items() if value)

@@ -57,11 +57,11 @@ def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
     if old is None or (declared is None and given is None):
         return []
     if declared is not None:
-        got, source, fits = declared.simpleString(), "the model's data_type", _kept_as(declared, old)
+        got, source, taken = declared.simpleString(), "the model's data_type", _kept_as(declared, old)
     else:
         got, source = given.simpleString(), "the data"
-        fits = widens(got, old.simpleString()) or _kept_as(given, old)
-    if fits:
+        taken = widens(got, old.simpleString()) or _kept_as(given, old)
+    if taken:
         return []
     return [
         f"column '{name}': the table has type {old.simpleString()}, {source} has {got}. "

@@ -60,7 +60,7 @@
 
 {%- macro _rows_held() -%}
     {#- Which rows of a hash_diff's base table are the model's: not the marker of its last load, not what is deleted. -#}
-    {%- do return("image.keyhash != '' and image.operation != 'D'") -%}
+    {%- do return('image.' ~ dbt_cdc._hash_diff_layout().is_key ~ " and image.operation <> 'D'") -%}
 {%- endmacro -%}
 
 

@@ -45,7 +45,7 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
 
 {%- macro _hash_diff_made(existing) -%}
     {#- A view, or, in a catalog without views, a table that says which base table its rows come from. -#}
-    {%- do return(existing.is_view or 'dbt_cdc.model_of' in dbt_cdc._own_properties(existing)) -%}
+    {%- do return(existing.is_view or dbt_cdc._hash_diff_layout().model_of in dbt_cdc._own_properties(existing)) -%}
 {%- endmacro -%}
 
 
@@ -53,10 +53,22 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
     {#- Whether a load has ended, which its marker says. A first load makes the table anew that `--empty`, or a run that was
         killed, has left; so its log begins anew. -#}
     {%- if base is none or not dbt_cdc._meta().get('change_log') -%}{%- do return(base is not none) -%}{%- endif -%}
-    {%- if 'dbt_cdc.first_load' not in dbt_cdc._own_properties(base) -%}{%- do return(false) -%}{%- endif -%}
+    {%- set layout = dbt_cdc._hash_diff_layout() -%}
+    {%- if layout.first_load not in dbt_cdc._own_properties(base) -%}{%- do return(false) -%}{%- endif -%}
     {%- do dbt_cdc._look_again(base) -%}
-    {%- set ended = "keyhash = '' and not startswith(_dbt_cdc_load, 'pending:')" -%}
-    {%- do return(run_query('select 1 as ended from ' ~ base ~ ' where ' ~ ended).rows | length > 0) -%}
+    {%- do return(run_query('select 1 as ended from ' ~ base ~ ' where ' ~ layout.is_ended).rows | length > 0) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_layout() -%}
+    {#- What macros have to know of the tables that the Python side writes: properties, and which of the base table's rows
+        are keys, or the marker of a load that has ended. -#}
+    {%- do return({
+        'first_load': 'dbt_cdc.first_load',
+        'model_of': 'dbt_cdc.model_of',
+        'is_key': "keyhash <> ''",
+        'is_ended': "keyhash = '' and not startswith(_dbt_cdc_load, 'pending:')",
+    }) -%}
 {%- endmacro -%}
 
 

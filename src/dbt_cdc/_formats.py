@@ -21,10 +21,16 @@ class Format:
     timestamp_ntz: Mapping[str, str] = field(default_factory=dict)
     #: a session remembers tables as they were, for half a minute
     remembered: bool = False
+    #: metadata tables that a session remembers apart from a table whose name has a dot
+    remembered_apart: tuple[str, ...] = ()
     #: what it, or Spark itself, says when it refuses a write because of another one, or of what a killed one left
     conflict: str = r"(?!)"
-    #: statements of which the last gives what `version as of` takes for a table as it is now
-    current_version: tuple[str, ...] = ()
+    #: the query that gives what `version as of` takes for a table as it is now
+    current_version: str = ""
+    #: settings of a session by which it writes to a branch of a table that has such
+    branch_settings: tuple[str, ...] = ()
+    #: the config `unique_key` is an option of the table
+    keyed: bool = False
 
 
 _FORMATS = {
@@ -35,20 +41,18 @@ _FORMATS = {
         timestamp_ntz={"delta.feature.timestampNtz": "supported"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
         r"(FIELD|TABLE|VIEW)_ALREADY_EXISTS|NON_EMPTY_LOCATION",
-        current_version=("describe history {} limit 1",),
+        current_version="describe history {} limit 1",
     ),
     "iceberg": Format(
         replaceable=True,
         remembered=True,
+        remembered_apart=("refs",),
         conflict=r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
         r"Cannot determine history|FIELD_ALREADY_EXISTS",
-        # where a table's name has a dot, its refs are remembered in spite of the first
-        current_version=(
-            "refresh table {}",
-            "refresh table {}.refs",
-            "select snapshot_id from {}.refs where name = 'main'",
-        ),
+        current_version="select snapshot_id from {}.refs where name = 'main'",
+        branch_settings=("spark.wap.branch", "spark.wap.id"),
     ),
+    "hudi": Format(keyed=True),
 }
 
 

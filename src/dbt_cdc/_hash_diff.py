@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dbt_cdc._hash_diff_layout import ADDED, repeated_names
+from dbt_cdc._hash_diff_layout import ADDED, repeated_name_faults
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc._types import widens
@@ -115,7 +115,7 @@ def _check_options(
     own = [name for name in incoming.columns if name.lower() in ADDED]
     faults = [f"incoming has a column '{name}', which hash_diff adds itself: rename or drop it" for name in own]
     kept = current.columns if current is not None else []
-    faults += repeated_names("incoming has", incoming.columns) + repeated_names("current has", kept)
+    faults += repeated_name_faults("incoming has", incoming.columns) + repeated_name_faults("current has", kept)
     either = [*incoming.columns, *kept]
     for option, listed, known in (("keys", keys, incoming.columns), ("ignore_columns", ignored, either)):
         for name in listed:
@@ -242,7 +242,7 @@ def _alike(incoming: DataFrame, current: DataFrame, rule: _Rule) -> tuple[DataFr
 
 def _holds(wide: str, narrow: str) -> bool:
     """Whether a type holds all values of the other: NULLs are of any, a text is no number until somebody says so."""
-    return narrow in (wide, "void") or (narrow != "string" and widens(narrow, wide))
+    return narrow == "void" or widens(narrow, wide)
 
 
 def _state(current: DataFrame, own: list[StructField], lacking: list[str], rule: _Rule) -> DataFrame:

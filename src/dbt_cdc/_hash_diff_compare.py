@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from dbt_cdc._hash_diff_incoming import FAULT, kept_rows
-from dbt_cdc._hash_diff_layout import SUPPLIED, Layout, Settings
+from dbt_cdc._hash_diff_layout import IS_KEY, SUPPLIED, Layout, Settings
 from dbt_cdc._sql import quote, quoted
 
 ACTION, COPIES = "_dbt_cdc_action", "_dbt_cdc_copies"
@@ -95,7 +95,7 @@ def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
     """
     date = settings.date
     touched = (
-        f"select keyhash from {settings.base} where keyhash <> '' and eff_start_date >= {date} "
+        f"select keyhash from {settings.base} where {IS_KEY} and eff_start_date >= {date} "
         f"union select keyhash from {settings.history} where eff_start_date >= {date}"
     )
     names = [f.name for f in spark.table(settings.history).schema.fields if f.name != "keyhash"]
@@ -134,7 +134,7 @@ def has_lost_its_past(spark: Any, settings: Settings) -> bool:
             select keyhash, min_by(operation, eff_start_date) as operation
             from (
                 select keyhash, operation, eff_start_date from {settings.history}
-                union all select keyhash, operation, eff_start_date from {settings.base} where keyhash <> ''
+                union all select keyhash, operation, eff_start_date from {settings.base} where {IS_KEY}
             )
             where eff_start_date >= {date}
             group by keyhash
@@ -195,7 +195,7 @@ def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark
     date = settings.date
     marked = spark.sql(
         f"select keyhash as marked_key from {settings.base} "
-        f"where keyhash <> '' and {SUPPLIED} >= {date} and eff_start_date < {date}"
+        f"where {IS_KEY} and {SUPPLIED} >= {date} and eff_start_date < {date}"
     )
     now = _now(compared, settings)
     # a full load marks none

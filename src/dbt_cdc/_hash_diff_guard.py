@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_layout import LOAD, Layout, Marker, Settings
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
 from dbt_cdc._types import fits
@@ -64,9 +65,7 @@ def date_faults(settings: Settings, marker: Marker | None) -> list[str]:
 def branch_faults(tables: Tables) -> list[str]:
     """A session that has Iceberg write to a branch, or to none: what a load reads back is the table's main branch."""
     settings = tables.settings
-    if settings.format != "iceberg":
-        return []
-    given = {name: tables.spark.conf.get(name, None) for name in ("spark.wap.branch", "spark.wap.id")}
+    given = {name: tables.spark.conf.get(name, None) for name in format_of(settings.format).branch_settings}
     if not any(given.values()):
         return []
     kept = tables.properties(settings.base) if tables.exists(settings.base) else {}

@@ -17,12 +17,13 @@ _DAY = "^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)
 _EXACT = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal")
 _MOMENTS = ("timestamp_ltz", "timestamp_ntz")
 NULL_KEY, CAST = "null key part: ", "does not cast: "
+#: Conditions that hold for rows with such a fault; NULL for rows without any.
+IS_NULL_KEY, IS_BAD_CAST = (f"startswith({FAULT}, {literal(kind)})" for kind in (NULL_KEY, CAST))
 
 
 def kept_rows(settings: Settings) -> str:
     """SQL text that is true of the rows that a load takes or fails by; rejected ones are neither."""
-    cast = f"coalesce(startswith({FAULT}, {literal(CAST)}), false)"
-    return f"not {cast}" if settings.on_cast_error == "rejects" else "true"
+    return f"not coalesce({IS_BAD_CAST}, false)" if settings.on_cast_error == "rejects" else "true"
 
 
 def cast_faults(spark: Any, layout: Layout) -> list[str]:
@@ -71,7 +72,7 @@ def rejected(frame: Any, layout: Layout, settings: Settings) -> Any:
         f"to_json(named_struct({raw})) as _dbt_cdc_row",
         f"{_fault(layout)} as {FAULT}",
     )
-    return typed.where(f"startswith({FAULT}, {literal(CAST)})").selectExpr(
+    return typed.where(IS_BAD_CAST).selectExpr(
         f"{settings.date} as eff_start_date",
         f"{hash_expression(keys, settings.hash_algorithm)} as keyhash",
         f"{FAULT} as fault",

@@ -22,6 +22,12 @@ from dbt_cdc.hashing import HASH_RULE
 ADDED = ("keyhash", "nonkeyhash", "operation", "eff_start_date")
 SUPPLIED, LOAD = "_dbt_cdc_supplied", "_dbt_cdc_load"
 
+#: What the base table's one marker row begins its load with until a first load has ended.
+PENDING = "pending:"
+#: Conditions that hold for the marker row, for one of a load that has ended, and for the rows of keys.
+IS_MARKER, IS_KEY = "keyhash = ''", "keyhash <> ''"
+IS_ENDED = f"{IS_MARKER} and not startswith({LOAD}, '{PENDING}')"
+
 
 def fail(node: str, faults: list[str]) -> None:
     """Raise one error that lists all faults, if there are any."""
@@ -167,12 +173,11 @@ def resolve(
     """
     given = {f.name: f.dataType for f in incoming.fields}
     new_types = {name: without_void(data_type) for name, data_type in given.items()}
-    unknown = _unknown_names(settings, list(given), list(stored.columns) if stored else [])
-    names = [*repeated_names("the data have", incoming.names), *_own_names(list(given), settings.failing_names)]
-    faults = [*names, *chain(*unknown.values()), *faults]
+    unknown = _unknown_name_faults(settings, list(given), list(stored.columns) if stored else [])
+    faults = [*_name_faults(incoming.names, settings.failing_names), *chain(*unknown.values()), *faults]
     keys, ignored, sensitive = (
-        {name.lower() for name in names}
-        for names in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
+        {name.lower() for name in listed}
+        for listed in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
     )
     old = dict(stored.columns) if stored else {}
     spelled = {name.lower(): name for name in given}
@@ -225,8 +230,8 @@ def _role(name: str, keys: set[str], ignored: set[str]) -> str:
     return "ignored" if name in ignored else "compared"
 
 
-def repeated_names(have: str, names: list[str]) -> list[str]:
-    """Faults, for each name that stands more than once in whatever case. `have`: subject and verb of the sentence."""
+def repeated_name_faults(have: str, names: list[str]) -> list[str]:
+    """For each name that stands more than once in whatever case. `have`: subject and verb of the sentence."""
     lower = [name.lower() for name in names]
     return [
         f"{have} column '{name}' {lower.count(name)} times, each name may stand once"
@@ -234,8 +239,11 @@ def repeated_names(have: str, names: list[str]) -> list[str]:
     ]
 
 
-def _own_names(names: list[str], failing: Mapping[str, str]) -> list[str]:
-    faults = [
+def _name_faults(names: list[str], failing: Mapping[str, str]) -> list[str]:
+    """Names of the data that are taken, or that a table fails by (`failing`: as in Settings)."""
+    faults = repeated_name_faults("the data have", names)
+    names = list(dict.fromkeys(names))
+    faults += [
         f"the data have a column '{name}', which hash_diff adds itself: rename it in the model"
         for name in names
         if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_")
@@ -245,7 +253,7 @@ def _own_names(names: list[str], failing: Mapping[str, str]) -> list[str]:
     return faults
 
 
-def _unknown_names(settings: Settings, names: list[str], stored: list[str]) -> dict[str, list[str]]:
+def _unknown_name_faults(settings: Settings, names: list[str], stored: list[str]) -> dict[str, list[str]]:
     """The faults of options that name a column that is not there, by option. `names`: of the data.
 
     A column that only the table has may be named too, except as a key: it is NULL.

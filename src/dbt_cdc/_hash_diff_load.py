@@ -9,24 +9,26 @@ from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
 
+from dbt_cdc import _hash_diff_checks as checks
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import kept_on_disk, let_go, to_spark
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_guard import branch_faults, date_faults, foreign_faults, history_faults, leftover_faults
-from dbt_cdc._hash_diff_incoming import (
-    CAST,
-    FAULT,
-    NULL_KEY,
-    cast_faults,
-    fault_text,
-    kept_rows,
-    key_text,
-    rejected,
-    row_text,
-    stage,
+from dbt_cdc._hash_diff_history import History
+from dbt_cdc._hash_diff_incoming import FAULT, cast_faults, kept_rows, rejected, stage
+from dbt_cdc._hash_diff_layout import (
+    IS_KEY,
+    LOAD,
+    PENDING,
+    SUPPLIED,
+    Layout,
+    Marker,
+    Settings,
+    Stored,
+    fail,
+    resolve,
 )
-from dbt_cdc._hash_diff_layout import LOAD, SUPPLIED, Layout, Marker, Settings, Stored, fail, resolve
-from dbt_cdc._hash_diff_tables import FIRST_LOAD, PENDING, Tables
+from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
 from dbt_cdc._sql import literal, quote, quoted, type_text
 from dbt_cdc._submission import Outcome
 
@@ -46,6 +48,7 @@ class Load:
         self.spark, self.settings = spark, settings
         self.id = uuid.uuid4().hex
         self.tables = Tables(spark, settings)
+        self.history = History(self.tables)
         self.held: list[Any] = []
 
     def run(self, frame: Any) -> Outcome:
@@ -79,7 +82,7 @@ class Load:
             for held in self.held:
                 let_go(held)
         self._log_stage(f"brings {self.settings.history} up to the load")
-        self.tables.sync_history(Marker(self.id, self.settings.effective_date), before=marker)
+        self.history.sync(Marker(self.id, self.settings.effective_date), before=marker)
         return Outcome(
             message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {_listed(counts)}"
             + self._listed_rejects(),
@@ -116,27 +119,6 @@ class Load:
         nulls = ", ".join(f"cast(null as {text})" for text in texts)
         return [field.dataType for field in self.spark.sql(f"select {nulls}").schema.fields]
 
-    def _check_rows(self, rows: Any, counts: dict[str, int], layout: Layout) -> None:
-        """Raise one error for what is at fault in `rows` (with keyhash, FAULT, COPIES), some of each shown."""
-        copies, copied = comparison.COPIES, f"{comparison.COPIES} > 1 and {FAULT} is null"
-        null_key = f"concat({fault_text(NULL_KEY)}, ' in ', {row_text(layout)})"
-        kinds = [
-            ("null_keys", f"startswith({FAULT}, {literal(NULL_KEY)})", null_key,
-             "{} row(s) have NULL in a key part", "Give every row a whole key, or filter these out in the model"),
-            ("casts", f"startswith({FAULT}, {literal(CAST)})", fault_text(CAST),
-             "{} row(s) have a value that does not cast",
-             "Mend the data or the data_type, or set on_cast_error: rejects"),
-            ("copies", copied, f"concat({key_text(layout)}, ' ', {copies}, ' times')",
-             "{} rows share their key with another row",
-             "Supply each key once; deduplicate: true counts identical rows once"),
-        ]  # fmt: skip
-        faults = []
-        for name, where, shown, problem, remedy in kinds:
-            if counts.get(name):
-                some = rows.where(where).selectExpr(f"{shown} as shown").distinct().orderBy("shown").limit(5).collect()
-                faults.append(f"{problem.format(counts[name])}: {'; '.join(row[0] for row in some)}. {remedy}")
-        fail(self.settings.node, faults)
-
     def _hold(self, frame: Any) -> Any:
         """Keep a frame on disk, so that its input is read once."""
         self.held.append(kept_on_disk(frame))
@@ -149,7 +131,7 @@ class Load:
         if not stored:
             self._first(frame, layout, marker)
             if self.settings.full_refresh or not self.tables.exists(self.settings.history):
-                self.tables.create_empty_history()
+                self.history.create_empty()
         return Outcome("--empty or --sample: nothing loaded", dict.fromkeys(OPERATIONS, 0), 0)
 
     def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:
@@ -162,7 +144,7 @@ class Load:
         count = None
         if careful:
             staged = self._hold(staged)
-            count = self._check_first(staged, layout)
+            count = checks.check_first(staged, layout, settings)
         # what is shown with the table's own commit: what has been checked, and has no other table to wait for
         whole = count is not None and not layout.sensitive and not settings.reads_a_part
         with unless_beaten(settings):
@@ -180,9 +162,9 @@ class Load:
             replace = settings.full_refresh or settings.replace_conflicts
             self.tables.create(settings.base, rows, properties, settings.partition_by, replace=replace)
         if count is None:
-            rows = self.spark.table(settings.base).where("keyhash <> ''").withColumnRenamed(LOAD, FAULT)
+            rows = self.spark.table(settings.base).where(IS_KEY).withColumnRenamed(LOAD, FAULT)
             try:
-                count = self._check_first(rows, layout)
+                count = checks.check_first(rows, layout, settings)
             except Exception:
                 self.tables.discard(self.id)
                 raise
@@ -216,29 +198,11 @@ class Load:
         )  # fmt: skip
         return rows.unionByName(marker)
 
-    def _check_first(self, rows: Any, layout: Layout) -> int:
-        """Raise what is at fault; the number of rows."""
-        casts = f"startswith({FAULT}, {literal(CAST)})"
-        kept = rows.where(kept_rows(self.settings))
-        keys = kept.groupBy("keyhash").agg(
-            *_aggregates(copies="count(*)", nulls=f"count_if(startswith({FAULT}, {literal(NULL_KEY)}))",
-                         casts=f"count_if({casts})", sound=f"count_if({FAULT} is null)")
-        )  # fmt: skip
-        total = keys.selectExpr(
-            "coalesce(sum(copies), 0)", "coalesce(sum(nulls), 0)", "coalesce(sum(casts), 0)",
-            "coalesce(sum(case when sound > 1 then sound end), 0)",
-        ).collect()[0]  # fmt: skip
-        found = {"null_keys": total[1], "casts": total[2], "copies": total[3]}
-        if any(found.values()):
-            counted = kept.selectExpr("*", f"{comparison.SOUND_COPIES} as {comparison.COPIES}")
-            self._check_rows(counted, found, layout)
-        return int(total[0])
-
     # -- every other load ---------------------------------------------------------------------------------------------
 
     def _next(self, frame: Any, layout: Layout, stored: Stored, marker: Marker) -> dict[str, int]:
         settings, delta = self.settings, self.settings.extract_type == "delta"
-        self.tables.sync_history(marker)
+        self.history.sync(marker)
         staged = stage(frame, layout, settings)
         again = settings.effective_date <= marker.effective_date
         supplied = 0
@@ -246,7 +210,7 @@ class Load:
             staged = self._hold(staged)
             supplied = staged.count()
         if again:
-            self._check_past()
+            checks.check_past(self.spark, settings)
             before, touched = comparison.rewound(self.spark, settings)
         else:
             before = comparison.state(self.spark, settings)
@@ -264,7 +228,7 @@ class Load:
             rows = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
         rows = self._hold(rows)
         counted = rows if not again else comparison.changes(compared, layout, settings)
-        counts, purged = self._count(counted, known, layout)
+        counts, purged = checks.count_operations(counted, known, layout, settings)
         self._log_stage(f"writes {_listed(counts)} to {settings.base}")
         with unless_beaten(settings):
             self._write_rejects(frame, layout, anew=False)
@@ -280,32 +244,6 @@ class Load:
         self._merge(rows, layout, marker, left, marks=marks, removes=again or purged > 0)
         self._create_model(layout)
         return counts
-
-    def _check_past(self) -> None:
-        """Refuse to take back loads where the history has lost what was there before them."""
-        if comparison.has_lost_its_past(self.spark, self.settings):
-            fail(self.settings.node, [
-                f"{self.settings.history} does not have what some keys were before {self.settings.effective_date}: its "
-                "older partitions were removed, so that this date can't be loaded again. Load a later date, or start "
-                "anew with --full-refresh"
-            ])  # fmt: skip
-
-    def _count(self, rows: Any, known: int, layout: Layout) -> tuple[dict[str, int], int]:
-        """Raise what is at fault, else the rows by operation, and the number of those that are only removed."""
-        ok = f"{FAULT} is null and {comparison.COPIES} <= 1"
-        found = rows.selectExpr(
-            *[f"count_if(operation = '{name}' and {ok})" for name in ("I", "U", "D", "N", "P")],
-            f"count_if(startswith({FAULT}, {literal(NULL_KEY)}))",
-            f"count_if(startswith({FAULT}, {literal(CAST)}))",
-            f"count_if({comparison.COPIES} > 1 and {FAULT} is null)",
-        ).collect()[0]
-        self._check_rows(rows, {"null_keys": found[5], "casts": found[6], "copies": found[7]}, layout)
-        counts = {"I": found[0], "U": found[1], "D": found[2], "X": 0, "N": found[3]}
-        if self.settings.extract_type == "full":
-            counts["N"] = known - counts["U"] - counts["D"]
-        else:
-            counts["X"] = known - counts["U"] - counts["N"]
-        return counts, found[4]
 
     def _merge(self, rows: Any, layout: Layout, marker: Marker, left: int, *, marks: bool, removes: bool) -> None:
         """The load's one commit: all rows, and the marker, which must still name the load that was compared with.
@@ -390,9 +328,3 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
 
 def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in OPERATIONS)
-
-
-def _aggregates(**named: str) -> list[Any]:
-    from pyspark.sql.functions import expr
-
-    return [expr(text).alias(name) for name, text in named.items()]

@@ -2,8 +2,7 @@
 
 The base table holds the last state of every key and one marker row (keyhash ''): the extract type and the effective
 date of the last load, the load's id, and as nonkeyhash the number of current rows. A load is one commit of the base
-table, marker included; the history is then made from it. Whoever is killed in between leaves a history whose property
-names another load, and the next run mends that first.
+table, marker included; the history is then made from it (_hash_diff_history).
 """
 
 from __future__ import annotations
@@ -16,18 +15,29 @@ from collections.abc import Sequence
 from typing import Any
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
-from dbt_cdc._hash_diff_layout import ADDED, LOAD, SUPPLIED, Column, Layout, Marker, Settings, Stored
-from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted, type_text
+from dbt_cdc._hash_diff_layout import (
+    ADDED,
+    IS_ENDED,
+    IS_KEY,
+    IS_MARKER,
+    LOAD,
+    PENDING,
+    SUPPLIED,
+    Column,
+    Layout,
+    Marker,
+    Settings,
+    Stored,
+)
+from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted
 from dbt_cdc._writer import Target, write
 
-PENDING = "pending:"
 OWN = "dbt_cdc."
-#: Properties: the load that a history holds, and the first load of the base table that it belongs to.
-HISTORY_LOAD, FIRST_LOAD = "dbt_cdc.load", "dbt_cdc.first_load"
+#: Property of a base table and of its history: the first load of the base table.
+FIRST_LOAD = "dbt_cdc.first_load"
 #: Property of a model that is a table, where the catalog holds no views: the base table that its rows come from.
 MODEL_OF = "dbt_cdc.model_of"
 
@@ -49,27 +59,34 @@ class Tables:
 
     def _in_catalog(self, table: str) -> str:
         """The whole name: Spark asks Hive's metastore for a shorter one first, and one in Derby takes one process."""
-        parts = re.findall(r"(?:`[^`]*`)+|[^.`]+", table)
-        return table if len(parts) > 2 else f"{self.catalog}.{table}"
+        return table if len(_parts(table)) > 2 else f"{self.catalog}.{table}"
 
     def marker(self, at: str = "") -> Marker | None:
         """The last finished load; None where there is none (no table, or a first load that never ended)."""
         if not at:
             if not self.exists(self.settings.base):
                 return None
-            self._look_again(self.settings.base)
+            self.refresh(self.settings.base)
         rows = self.spark.sql(
             f"select {LOAD}, cast(eff_start_date as string), cast(nonkeyhash as bigint) "
-            f"from {self.settings.base}{at} where keyhash = ''"
+            f"from {self.settings.base}{at} where {IS_MARKER}"
         ).collect()
         if not rows or rows[0][0].startswith(PENDING):
             return None
         return Marker(*rows[0])
 
-    def _look_again(self, table: str) -> None:
+    def refresh(self, table: str) -> None:
         """Let Spark see what another process has written: for half a minute it may show a table as it knows it."""
         if format_of(self.settings.format).remembered:
             self.spark.sql(f"refresh table {table}")
+
+    def version(self) -> str:
+        """What `version as of` takes for the base table as it is now."""
+        base, kind = self.settings.base, format_of(self.settings.format)
+        self.refresh(base)
+        for part in kind.remembered_apart if "." in _parts(base)[-1] else ():
+            self.spark.sql(f"refresh table {base}.{part}")
+        return str(self.spark.sql(kind.current_version.format(base)).first()[0])
 
     def stored(self) -> Stored:
         """Columns and properties of the base table, and the columns that it says are in the sensitive table."""
@@ -169,7 +186,7 @@ class Tables:
         with unless_beaten(self.settings):
             self.spark.sql(
                 f"update {self.settings.base} set {LOAD} = {literal(load)}, nonkeyhash = '{rows}' "
-                f"where keyhash = '' and {LOAD} = {literal(PENDING + load)}"
+                f"where {IS_MARKER} and {LOAD} = {literal(PENDING + load)}"
             )
         self.check_last(load)
 
@@ -186,7 +203,7 @@ class Tables:
 
     def is_first(self, load: str) -> bool:
         """Whether it is still this load that has made the base table."""
-        self._look_again(self.settings.base)
+        self.refresh(self.settings.base)
         return self.properties(self.settings.base).get(FIRST_LOAD) == load
 
     def drop_leftover(self) -> None:
@@ -236,87 +253,6 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         finally:
             self.spark.catalog.dropTempView(view)
 
-    def sync_history(self, marker: Marker | None, before: Marker | None = None) -> None:
-        """Bring the history to the base table's last load, unless it is there already.
-
-        `before`: the load before it, if the history was seen to hold that: then it has no later date than those two.
-        """
-        attempts = 0
-        while marker is not None:
-            first = self.properties(self.settings.base).get(FIRST_LOAD, "")
-            exists = self.exists(self.settings.history)
-            if exists:
-                self._look_again(self.settings.history)
-            have = self.properties(self.settings.history) if exists else {}
-            rebuild = have.get(FIRST_LOAD) != first
-            if not rebuild and have.get(HISTORY_LOAD) == marker.load:
-                return
-            try:
-                # partitions that come once the version is chosen are of loads after it, and stay
-                until = "" if rebuild else self._newest(marker, before, have.get(HISTORY_LOAD))
-                version = self._version()
-                held = self.marker(f" version as of {version}")
-                if held == marker:
-                    self._write_history(first, rebuild, marker, version, until)
-                    if self._version() == version:
-                        return
-            except Exception as problem:
-                attempts += 1
-                if not is_conflict(problem, self.settings):
-                    raise
-                if attempts > ATTEMPTS:
-                    raise DbtRuntimeError(
-                        f"dbt_cdc: {self.settings.node}: the load is in {self.settings.base}, but other runs kept "
-                        f"writing {self.settings.history}. The next run brings it up to the load; start one"
-                    ) from problem
-                continue
-            # another run may have moved on meanwhile: then its load is the one to hold
-            after = self.marker()
-            attempts += held != marker == after  # a version that is not the table as it is read
-            if attempts > ATTEMPTS:
-                raise DbtRuntimeError(
-                    f"dbt_cdc: {self.settings.node}: the load is in {self.settings.base}, but the versions of that "
-                    "table do not show it. The next run brings the history up to the load; start one"
-                )
-            marker, before = (None if held == marker == after else after), None
-
-    def _version(self) -> str:
-        """What `version as of` takes for the base table as it is now."""
-        *before, query = format_of(self.settings.format).current_version
-        for statement in before:
-            self.spark.sql(statement.format(self.settings.base))
-        return str(self.spark.sql(query.format(self.settings.base)).first()[0])
-
-    def _newest(self, marker: Marker, before: Marker | None, held: str | None) -> str:
-        """The date of the history's last partition, or the load's own if that is later; `held`: the load it has."""
-        if before is not None and held == before.load:
-            return max(marker.effective_date, before.effective_date)
-        later = self.spark.table(self.settings.history).where(f"eff_start_date > date{literal(marker.effective_date)}")
-        return later.selectExpr("cast(max(eff_start_date) as string)").collect()[0][0] or marker.effective_date
-
-    def _write_history(self, first: str, rebuild: bool, marker: Marker, version: str, until: str) -> None:
-        """The rows of a load, as a version of the base table has them, become the partitions from its date `until`."""
-        from pyspark.sql.functions import col, lit
-
-        date = f"date{literal(marker.effective_date)}"
-        # its columns are that version's: a run that was beaten may have added some since
-        held = self.spark.sql(f"select * from {self.settings.base} version as of {version}")
-        rows = held.where(f"keyhash <> '' and eff_start_date = {date}").drop(SUPPLIED, LOAD)
-        properties = {FIRST_LOAD: first, HISTORY_LOAD: marker.load}
-        if rebuild:
-            self.create(self.settings.history, rows, properties, ["eff_start_date"])
-            return
-        columns = [Column(f.name, type_text(f.dataType), f.dataType, None, "", "compared") for f in rows.schema.fields]
-        self.add_columns(self.settings.history, columns)
-        own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(until).cast("date"))
-        rows.writeTo(self.settings.history).overwrite(own)
-        self.set_properties(self.settings.history, {**properties, **self.settings.late_properties})
-
-    def create_empty_history(self) -> None:
-        """A history of no load; the first load makes it anew. (Iceberg keeps properties that are not named.)"""
-        rows = self.spark.table(self.settings.base).where("false").drop(SUPPLIED, LOAD)
-        self.create(self.settings.history, rows, {FIRST_LOAD: "", HISTORY_LOAD: ""}, ["eff_start_date"])
-
     def create_model(self, layout: Layout, *, as_view: bool) -> None:
         """The model itself: rows that the last load did not change read N, or X where it did not supply them."""
         base = self.settings.base
@@ -327,10 +263,10 @@ when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
         (
             select struct(eff_start_date as effective_date, operation as extract_type)
             from {base}
-            where keyhash = '' and not startswith({LOAD}, '{PENDING}')
+            where {IS_ENDED}
         ) as _dbt_cdc_last
     from {base}
-    where keyhash <> '' and operation <> 'D'
+    where {IS_KEY} and operation <> 'D'
 )
 select
     {", ".join(quoted(names))},
@@ -352,7 +288,7 @@ where _dbt_cdc_last is not null"""
 from {base} as b
 left join {self.settings.sensitive_base} as s on b.keyhash = s.keyhash and b.nonkeyhash = s.nonkeyhash
 where b.keyhash <> '' and b.operation <> 'D'
-    and exists (select 1 from {base} where keyhash = '' and not startswith({LOAD}, '{PENDING}'))"""
+    and exists (select 1 from {base} where {IS_ENDED})"""
         self._show(self.settings.sensitive, names, query, as_view)
 
     def is_foreign(self, shown: str) -> bool:
@@ -393,6 +329,11 @@ where b.keyhash <> '' and b.operation <> 'D'
         description = self.settings.description
         comment = f" comment {literal(description)}" if description else ""
         self.spark.sql(f"create or replace view {name} ({', '.join(listed)}){comment} as\n{query}")
+
+
+def _parts(table: str) -> list[str]:
+    """Of a table's name, quoted as they are."""
+    return re.findall(r"(?:`[^`]*`)+|[^.`]+", table)
 
 
 def _kept(properties: dict[str, str]) -> dict[str, str]:

@@ -85,7 +85,7 @@ def create_statement(target: Target, query: str, properties: Mapping[str, Any], 
 
 def _options(config: Mapping[str, Any]) -> dict[str, Any]:
     options = dict(config.get("options") or {})
-    if config.get("file_format") == "hudi" and config.get("unique_key"):
+    if format_of(config.get("file_format")).keyed and config.get("unique_key"):
         options.setdefault("primaryKey", ",".join(_names(config["unique_key"])))
     return options
 

@@ -12,6 +12,7 @@ from dbt.adapters.spark import session
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.changes import Changes
 from tests.support.project import Project, words_of
@@ -146,7 +147,7 @@ def test_the_log_of_a_first_load_is_whole_after_empty_and_killed_runs(
     # killed once the load was whole, before its history was: both loads are in the log
     for begun in (["--full-refresh"], []):
         with monkeypatch.context() as patched:
-            patched.setattr(Tables, "_write_history", killed)
+            patched.setattr(History, "_write", killed)
             assert "killed" in project.error("run", "--select", "hashed", *begun, "--vars", "{batch: 3}")
         project.sql("update {schema}.rows set v = 'c'")
         run(4)

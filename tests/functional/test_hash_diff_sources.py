@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt_cdc._hash_diff_tables import Tables
+from dbt_cdc._hash_diff_history import History
 from tests.support.project import Project
 
 MODEL = """
@@ -74,7 +74,7 @@ def test_a_history_is_mended_beside_a_column_that_a_beaten_run_has_added(
         raise RuntimeError("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Tables, "_write_history", killed)
+        patched.setattr(History, "_write", killed)
         assert "killed" in project.error(*load("two", 2))
     # what a run does before it is beaten in its merge
     project.sql("alter table {schema}.people__base add columns (w string)")

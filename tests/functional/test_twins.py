@@ -8,9 +8,17 @@ import pytest
 
 from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_incoming import _DAY, _TIME_OF_DAY
-from dbt_cdc._hash_diff_layout import ADDED
+from dbt_cdc._hash_diff_layout import ADDED, IS_ENDED, IS_KEY
+from dbt_cdc._hash_diff_tables import FIRST_LOAD, MODEL_OF
+from dbt_cdc._sql import is_odd_name
+from dbt_cdc._types import widens
 from tests.support.project import Project
 
+TYPES = [
+    "tinyint", "smallint", "int", "bigint", "float", "double", "decimal(5,2)", "decimal(7,4)", "decimal(6,4)",
+    "decimal(9,2)", "string", "date", "timestamp",
+]  # fmt: skip
+NAMES = ["a", "a b", "a.b", "a_b", "a=b", "a-b", "a\nb", "ä"]
 SAID = """
     {{ config(materialized='table') }}
     {% set said = {
@@ -18,15 +26,22 @@ SAID = """
         'date': dbt_cdc._read_as('value', 'date'),
         'timestamp': dbt_cdc._read_as('value', 'timestamp'),
         'added': dbt_cdc._hash_diff_added_columns(),
+        'layout': dbt_cdc._hash_diff_layout(),
+        'odd': [],
+        'widens': [],
     } %}
+    {% for name in var('names') if dbt_cdc._is_odd_name(name) %}{% do said.odd.append(name) %}{% endfor %}
+    {% for narrow in var('types') %}{% for wide in var('types') if dbt_cdc._widens(narrow, wide) %}
+        {% do said.widens.append([narrow, wide]) %}
+    {% endfor %}{% endfor %}
     select {{ dbt_cdc._literal(said | tojson) }} as said
 """
 
 
 @pytest.mark.one_format("iceberg")
-def test_macros_and_python_say_the_same_of_formats_dates_and_added_columns(project: Project) -> None:
+def test_macros_and_python_say_the_same(project: Project) -> None:
     project.write({"models/said.sql": SAID})
-    project.dbt("run")
+    project.dbt("run", "--vars", json.dumps({"types": TYPES, "names": NAMES}))
     said = json.loads(project.rows("select said from {schema}.said")[0][0])
     for name, abilities in said["formats"].items():
         python = format_of(name)
@@ -36,3 +51,16 @@ def test_macros_and_python_say_the_same_of_formats_dates_and_added_columns(proje
     assert f" rlike '{_DAY}'" in said["date"]
     assert f" rlike '{_TIME_OF_DAY}'" in said["timestamp"]
     assert said["added"] == list(ADDED)
+    assert said["layout"] == {
+        "first_load": FIRST_LOAD,
+        "model_of": MODEL_OF,
+        "is_key": IS_KEY,
+        "is_ended": IS_ENDED,
+    }
+    assert said["odd"] == [name for name in NAMES if is_odd_name(name)] == ["a b", "a.b", "a=b", "a\nb"]
+    # a whole number as a floating one is another text, so another digest
+    floats = ("float", "double")
+    pairs = [[narrow, wide] for narrow in TYPES for wide in TYPES if widens(narrow, wide)]
+    assert pairs == [pair for pair in said["widens"] if (pair[0] in floats) == (pair[1] in floats)]
+    assert ["int", "bigint"] in pairs and ["decimal(5,2)", "decimal(7,4)"] in pairs
+    assert ["decimal(5,2)", "decimal(6,4)"] not in pairs

@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import strategies as st
 
 import dbt_cdc
+from dbt_cdc import _hash_diff_checks as checks
+from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.drawn import asked_for, carried, draw
@@ -33,13 +36,13 @@ NAMES = [column.split()[0] for column in COLUMNS]
 #: the load from which on the data have `extra`, and one that lacks it again
 WIDENED, NARROW = 3, 7
 #: What a run may die before or after; the tables are those of the loads before it until it has merged.
-STEPS: list[tuple[type, str]] = [
-    (Load, "_count"),
+STEPS: list[tuple[type | ModuleType, str]] = [
+    (checks, "count_operations"),
     (Load, "_write_sensitive"),
     (Tables, "remember"),
     (Load, "_merge"),
     (Load, "_create_model"),
-    (Tables, "sync_history"),
+    (History, "sync"),
 ]
 
 values = st.tuples(
@@ -71,7 +74,7 @@ class Step(NamedTuple):
 
     day: int
     extract: str
-    kill: tuple[type, str, bool] | None
+    kill: tuple[type | ModuleType, str, bool] | None
 
 
 def draw_series() -> Iterator[Step]:

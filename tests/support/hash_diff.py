@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ class Killed(BaseException):
     """What a killed process does: nothing more."""
 
 
-def kill(monkeypatch: pytest.MonkeyPatch, place: type, name: str, *, after: bool) -> None:
+def kill(monkeypatch: pytest.MonkeyPatch, place: type | ModuleType, name: str, *, after: bool) -> None:
     """From now on a run ends before or right after the named step."""
     step: Callable[..., Any] = getattr(place, name)
 

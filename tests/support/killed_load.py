@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
@@ -62,10 +63,10 @@ def while_writing(place: type, name: str, table: str) -> Callable[[Path], None]:
 STAGES: list[Stage] = [
     (ONE, while_writing(Tables, "create", "__base"), False),
     (TWO, while_writing(Load, "_merge", "__base"), False),
-    (THREE, while_writing(Tables, "sync_history", "__history"), True),
+    (THREE, while_writing(History, "sync", "__history"), True),
     (ONE, while_writing(Load, "_write_sensitive", "__sensitive_base"), False),
     (TWO, while_writing(Load, "_write_sensitive", "__sensitive_base"), False),
-    (ONE, while_writing(Tables, "sync_history", "__history"), True),
+    (ONE, while_writing(History, "sync", "__history"), True),
 ]
 #: those up to here have each kind of write once: a first load's, a merge's, the history's, a table beside the base
 EACH_KIND = 4

@@ -14,7 +14,9 @@
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
-    {%- set faults = dbt_cdc._history_faults(table, old, dbt_cdc._recorded_edges()[edge.source].time) if old is not none else [] -%}
+    {%- set read_at = dbt_cdc._recorded_edges()[edge.source].time if old is not none else none -%}
+    {%- set table = dbt_cdc._reaching_back(table, old, read_at) -%}
+    {%- set faults = dbt_cdc._history_faults(table, old, read_at) if old is not none else [] -%}
     {%- if faults and not writes -%}{%- set old = none -%}{%- else -%}{%- do dbt_cdc._raise_faults(faults) -%}{%- endif -%}
     {%- do edge.update({
         'column': table.key | tojson, 'watermark': new.version if new else old, 'time': new.micros if new else none,
@@ -57,7 +59,7 @@
         {%- endif -%}
         {%- do return([]) -%}
     {%- endfor -%}
-    {%- do return([read ~ "is no longer in its history (expired, or the table was made anew: dropped, or replaced, as dbt's `table` does on Iceberg)" ~ remedy]) -%}
+    {%- do return([read ~ "is no longer in its history (expired, or the table was dropped and made anew)" ~ remedy]) -%}
 {%- endmacro -%}
 
 

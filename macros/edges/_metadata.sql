@@ -19,8 +19,10 @@
 
 {%- macro _create_metadata() -%}
     {#- Before any thread writes, and only where a selected node reads by ref_changes. -#}
-    {%- set formats = dbt_cdc._formats_of_readers() -%}
-    {%- if formats and dbt_cdc._writes_tables() and not flags.EMPTY -%}
+    {%- set readers = dbt_cdc._selected_readers() if dbt_cdc._writes_tables() else [] -%}
+    {%- do dbt_cdc._tell_of_tables(readers) -%}
+    {%- set formats = dbt_cdc._formats_of_readers(readers) -%}
+    {%- if formats and not flags.EMPTY -%}
         {%- set relation = dbt_cdc._metadata_relation() -%}
         {%- set existing = dbt_cdc._load_relation(relation) -%}
         {%- if existing is none -%}
@@ -34,21 +36,42 @@
 {%- endmacro -%}
 
 
-{%- macro _formats_of_readers() -%}
-    {#- Formats of the selected models that read by ref_changes, those that are named first. SQL models carry the hook that it
-        gave them when dbt parsed them; Python models name the function. -#}
-    {%- set formats, by_default = [], [] -%}
+{%- macro _selected_readers() -%}
+    {#- The models that read by ref_changes: SQL models carry the hook that it gave them when dbt parsed them; Python models name
+        the function. -#}
+    {%- set readers = [] -%}
     {%- for id in selected_resources if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}
-        {%- set reads = dbt_cdc._has_watermark_hook(node)
-                        or (node.get('language') == 'python' and 'ref_changes' in node.raw_code) -%}
+        {%- if dbt_cdc._has_watermark_hook(node) or (node.get('language') == 'python' and 'ref_changes' in node.raw_code) -%}
+            {%- do readers.append(node) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(readers) -%}
+{%- endmacro -%}
+
+
+{%- macro _formats_of_readers(readers) -%}
+    {#- Those that are named first. -#}
+    {%- set formats, by_default = [], [] -%}
+    {%- for node in readers -%}
         {%- set format = node.config.get('file_format') -%}
-        {%- if reads and format in dbt_cdc._formats() -%}{%- do formats.append(format) -%}{%- endif -%}
-        {%- if reads and not format and node.config.get('materialized') == 'apply_changes' -%}
+        {%- if format in dbt_cdc._formats() -%}{%- do formats.append(format) -%}{%- endif -%}
+        {%- if not format and node.config.get('materialized') == 'apply_changes' -%}
             {%- do by_default.append(dbt_cdc._file_format(node.config)) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(formats + by_default) -%}
+{%- endmacro -%}
+
+
+{%- macro _tell_of_tables(readers) -%}
+    {#- dbt's cache learns of the tables that a catalog does not list (_load_relation): dbt's incremental materialization, and what
+        ref_changes gives, go by it, and would begin anew in every run. -#}
+    {%- for node in readers if node.config.get('materialized') == 'incremental' -%}
+        {%- set relation = api.Relation.create(database=node.database, schema=node.schema, identifier=node.alias) -%}
+        {%- set found = dbt_cdc._load_relation(relation) if load_relation(relation) is none else none -%}
+        {%- if found is not none -%}{%- do adapter.cache_added(found) -%}{%- endif -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 

@@ -52,7 +52,7 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
     {%- set commits = table.timeline.commits -%}
     {%- set last = commits[-1] if commits else none -%}
     {%- if last is none or not edge.get('watermark') -%}{%- do return(['by version', '-', '-', '-']) -%}{%- endif -%}
-    {%- set waiting = '0' -%}
+    {%- set waiting, table = '0', dbt_cdc._reaching_back(table, edge.watermark, edge.time) -%}
     {%- if dbt_cdc._history_faults(table, edge.watermark, edge.time) -%}
         {%- set waiting = 'needs --full-refresh' -%}
     {%- elif last.version != edge.watermark and table.key -%}

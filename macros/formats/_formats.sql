@@ -102,7 +102,7 @@
 
 {%- macro _for_format(statement, format) -%}
     {#- The macro that writes `statement` for a format: `delta__timeline` for ('timeline', 'delta').
-        A format's own spelling lives in macros/formats/<statement>.sql, one macro for each format. -#}
+        Each format's own spelling lives in this folder; statements of one subject share a file. -#}
     {%- set name = format ~ '__' ~ statement -%}
     {%- if name not in context['dbt_cdc'] -%}
         {%- do exceptions.raise_compiler_error(

@@ -6,6 +6,7 @@
     renamed      place of the last commit that renamed a column: images before it have other columns; none: not said
     follows      version that is gone and had the rows of the first commit in the list; none: not said
     widens       columns may have got wider types in any commit that writes rows (Delta)
+    aside        versions that can be read and are not in `commits`, such as those of a table that was replaced (Iceberg)
     Of a commit, `quiet` says that it leaves the rows as they are, where the format tells that. -#}
 
 {%- macro iceberg__timeline(relation) -%}
@@ -23,14 +24,20 @@
     {%- for row in run_query("select cast(snapshot_id as string) as version from " ~ relation ~ ".refs where name = 'main'").rows -%}
         {%- set walk.at = row['version'] -%}
     {%- endfor -%}
-    {%- for _ in snapshots if walk.at in snapshots -%}
+    {%- for _ in range(snapshots | length) if walk.at in snapshots -%}
         {%- set row = snapshots[walk.at] -%}
         {%- do commits.append({'version': walk.at, 'micros': row['micros'] | int, 'operation': row['operation'],
                                'delete_files': row['delete_files'], 'quiet': row['operation'] == 'replace'}) -%}
+        {%- do snapshots.pop(walk.at) -%}
         {%- set walk.at, walk.parent = row['parent'], row['parent'] -%}
     {%- endfor -%}
     {%- do commits.reverse() -%}
     {%- set whole = walk.parent is none -%}
     {%- set follows = walk.parent if commits and commits[0].operation == 'replace' else none -%}
-    {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole, 'follows': follows}) -%}
+    {%- set aside = [] -%}
+    {%- for version, row in snapshots.items() -%}
+        {%- do aside.append({'version': version, 'micros': row['micros'] | int, 'quiet': false}) -%}
+    {%- endfor -%}
+    {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole, 'follows': follows,
+                   'aside': aside}) -%}
 {%- endmacro -%}

@@ -1,0 +1,17 @@
+{#- A version that was read last and has left the table's history, though it can still be read: Iceberg keeps those of a table
+    that was replaced, as dbt's `table` does in every run, or rolled back. -#}
+{%- macro _reaching_back(table, version, read_at) -%}
+    {#- The table, where need be with a timeline that begins at such a version (`read_at`: its time) and has every version that
+        came since, to be compared one after another. Whatever line they were of: a run that was killed may have read any of
+        them, and of each key the newest change counts, which leads to the table as it is. -#}
+    {%- set aside = table.timeline.get('aside', []) -%}
+    {%- set commits = table.timeline.commits -%}
+    {%- set found = aside | selectattr('version', 'equalto', version) | first -%}
+    {%- if not commits or not found or found.micros | string != read_at -%}{%- do return(table) -%}{%- endif -%}
+    {%- set since, last = [found], commits[-1] -%}
+    {%- for commit in (aside + commits[:-1]) | sort(attribute='micros') if commit.micros >= found.micros and commit.version != version -%}
+        {%- do since.append(dict(commit, quiet=false)) -%}
+    {%- endfor -%}
+    {%- do since.append(dict(last, quiet=false)) -%}
+    {%- do return(dict(table, timeline={'commits': since, 'feed_from': none, 'images_from': 0, 'whole': false, 'follows': none})) -%}
+{%- endmacro -%}

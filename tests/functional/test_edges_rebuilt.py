@@ -1,0 +1,71 @@
+"""A reader by version whose upstream dbt builds anew in every run, as a `table`, or which is taken back to an older version."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from tests.support.project import Project
+
+UPSTREAM = """
+    {{ config(materialized='table') }}
+    select * from values {{ var('rows') }} as t(id, v)
+"""
+READER = """
+    {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+    select * from {{ dbt_cdc.ref_changes('orders', by='version', unique_key='id') }}
+"""
+FIRST = "(1, 'a'), (2, 'b'), (3, 'c')"
+SECOND = "(1, 'a'), (2, 'B'), (4, 'd')"
+BETWEEN = "(1, 'a'), (2, 'X'), (4, 'd'), (5, 'e')"
+READ = "select id, v, _op from {schema}.reader order by id"
+
+
+def build(project: Project, rows: str, *select: str) -> None:
+    project.dbt("run", *select, "--vars", json.dumps({"rows": rows}))
+
+
+def waiting(project: Project) -> str:
+    """What cdc_summary says of rows that wait for the reader."""
+    project.dbt("run-operation", "cdc_summary")
+    line = [line for line in project.log().splitlines() if f"{project.schema}.reader " in line][-1]
+    return re.split(" {2,}", line.strip())[-2]
+
+
+def test_a_table_that_dbt_replaces_is_compared_with_what_was_read(project: Project) -> None:
+    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
+    build(project, FIRST)
+    assert project.rows(READ) == [(1, "a", "i"), (2, "b", "i"), (3, "c", "i")]
+    build(project, SECOND, "--select", "orders")
+    assert waiting(project) == "3"
+    build(project, SECOND)
+    assert project.rows(READ) == [(1, "a", "i"), (2, "B", "u"), (3, "c", "d"), (4, "d", "i")]
+    assert waiting(project) == "0"
+
+
+def test_what_a_killed_run_read_of_a_table_that_is_gone_again_is_taken_back(project: Project) -> None:
+    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
+    build(project, SECOND)
+    build(project, BETWEEN, "--select", "orders")
+    # its write was done, its watermark not moved
+    project.sql("update {schema}.reader set v = 'X' where id = 2")
+    project.sql("insert into {schema}.reader values (5, 'e', 'i')")
+    build(project, SECOND)
+    assert project.rows(READ) == [(1, "a", "i"), (2, "B", "u"), (4, "d", "i"), (5, "e", "d")]
+
+
+def test_a_table_that_is_taken_back_to_an_older_version_is_compared_with_what_was_read(project: Project) -> None:
+    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
+    build(project, FIRST)
+    if project.file_format == "delta":
+        back = "restore table {schema}.orders to version as of 0"
+    else:
+        ((snapshot,),) = project.rows("select snapshot_id from {schema}.orders.refs")
+        back = f"call system.rollback_to_snapshot('{{schema}}.orders', {snapshot})"
+    project.sql("delete from {schema}.orders where id = 1")
+    project.sql("update {schema}.orders set v = 'B' where id = 2")
+    build(project, FIRST, "--select", "reader")
+    assert project.rows(READ) == [(1, "a", "d"), (2, "B", "u"), (3, "c", "i")]
+    project.sql(back)
+    build(project, FIRST, "--select", "reader")
+    assert project.rows(READ) == [(1, "a", "i"), (2, "b", "u"), (3, "c", "i")]

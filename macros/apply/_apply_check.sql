@@ -18,7 +18,7 @@
     {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=bounds) -%}
     {%- for name in plan.wrong -%}
         {%- set count = row[3 + loop.index0] -%}
-        {%- if count -%}{%- do plan.faults.append(dbt_cdc._apply_wrong(plan, name, count)) -%}{%- endif -%}
+        {%- if count -%}{%- do plan.faults.append(dbt_cdc._apply_bad_rows_fault(plan, name, count)) -%}{%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}
 
@@ -53,7 +53,7 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_wrong(plan, name, count) -%}
+{%- macro _apply_bad_rows_fault(plan, name, count) -%}
     {%- set said = {
         'null_key': count ~ " row(s) have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may)",
         'unknown_column': count ~ " row(s) name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has "
@@ -96,7 +96,7 @@ from moments
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
     {%- do plan.update(events=row[0] | int, fresh=row[1] | int, fresh_truncates=row[2] | int) -%}
-    {%- if row[3] and plan.options.on_conflict == 'error' -%}{%- do plan.faults.append(dbt_cdc._apply_contradictions(plan)) -%}{%- endif -%}
+    {%- if row[3] and plan.options.on_conflict == 'error' -%}{%- do plan.faults.append(dbt_cdc._apply_contradiction_fault(plan)) -%}{%- endif -%}
 {%- endmacro -%}
 
 
@@ -106,7 +106,7 @@ from moments
 {{ dbt_cdc._apply_batch_events(plan) }},
 
 {% endif -%}
-compared as (
+marked as (
     select
         {{ identity }}, _dbt_cdc_kind, _dbt_cdc_hash,
         bool_or({{ '_dbt_cdc_given' if plan.collected else 'true' }}) as _dbt_cdc_is_given,
@@ -123,13 +123,13 @@ moments as (
         count_if(_dbt_cdc_is_given and not _dbt_cdc_is_known and _dbt_cdc_kind = 'truncate') as _dbt_cdc_fresh_truncates,
         count_if(_dbt_cdc_kind = 'upsert') > 1 and bool_or(_dbt_cdc_is_given and _dbt_cdc_kind = 'upsert')
             as _dbt_cdc_contradictory
-    from compared
+    from marked
     group by {{ identity }}
 )
 {%- endmacro -%}
 
 
-{%- macro _apply_contradictions(plan) -%}
+{%- macro _apply_contradiction_fault(plan) -%}
     {%- set query -%}
 with {{ dbt_cdc._apply_moment_steps(plan) }}
 

@@ -1,5 +1,5 @@
 {#- A contract describes the columns of {{ this }}. It is checked on every run, before anything is written. -#}
-{%- macro _apply_contract(plan) -%}
+{%- macro _apply_contract_faults(plan) -%}
     {%- if not config.get('contract').enforced -%}{%- do return([]) -%}{%- endif -%}
     {%- set given, kept_type, faults = dbt_cdc._apply_target_types(plan), dbt_cdc._for_format('kept_type', plan.format), [] -%}
     {%- for row in run_query('describe query ' ~ get_empty_schema_sql(model['columns'])) -%}

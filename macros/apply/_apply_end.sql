@@ -18,7 +18,7 @@
 {%- macro _apply_drop(plan, leftovers) -%}
     {#- This run's temporary tables, and those of killed runs: older than any run that may still be at work. -#}
     {%- set drop = dbt_cdc._for_format('drop_temporary', plan.format) -%}
-    {%- set images = [plan.images] if plan.versions else [] -%}
+    {%- set images = [plan.images] if plan.image_versions else [] -%}
     {%- set touched = [plan.touched] if plan.collected is not none else [] -%}
     {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + images + touched -%}
         {%- do dbt_cdc._apply_execute(drop(relation)) -%}
@@ -41,38 +41,6 @@
         {%- if modules.re.fullmatch(own, row[1] | lower) and row[1] | lower < oldest -%}{%- do names.append(row[1]) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(names) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_add_columns(plan, relations) -%}
-    {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
-    {%- for relation in relations if plan.new -%}
-        {%- set has = dbt_cdc._columns_of(relation) | map(attribute='name') | map('lower') | list -%}
-        {%- set missing = {} -%}
-        {%- for column in plan.new if column.name | lower not in has -%}
-            {%- do missing.update({column.name: plan.types[column.name | lower]}) -%}
-        {%- endfor -%}
-        {%- do dbt_cdc._add_columns(relation, plan.format, missing) -%}
-    {%- endfor -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_new_column_faults(plan, state) -%}
-    {#- Columns that are new to the feed, and that a table has already: its owner's own, or those of a killed run. -#}
-    {%- set faults = [] -%}
-    {%- for relation in [plan.ledger] + ([plan.target] if not state.rebuild else []) if plan.new and plan.has_ledger -%}
-        {%- set there = dbt_cdc._whole_types(relation, dbt_cdc._columns_of(relation)) -%}
-        {%- for column in plan.new if column.name | lower in there -%}
-            {#- a query gives no lengths -#}
-            {%- set own = modules.re.sub('^(var)?char\\(.*', 'string', there[column.name | lower]) -%}
-            {%- set given = plan.types[column.name | lower] -%}
-            {%- if own != given -%}
-                {%- do faults.append("column '" ~ column.name ~ "' is new to the feed, as " ~ given ~ ", and " ~ relation ~ " has one of that"
-                    ~ " name already, as " ~ own ~ ": cast it in the model, or drop the table's column") -%}
-            {%- endif -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {%- do return(faults) -%}
 {%- endmacro -%}
 
 

@@ -21,9 +21,8 @@ effective as (
         _dbt_cdc_kind,
         if(_dbt_cdc_kind = 'upsert', {{ dbt_cdc._apply_columns_that_count(plan) }}, null) as _dbt_cdc_columns
     {%- for column in plan.payload %}
-        {%- set name = dbt_cdc._quote(column.name) -%}
-        {%- set sets_it = " and coalesce(array_contains(_dbt_cdc_columns, " ~ dbt_cdc._literal(column.name | lower) ~ "), true)" %},
-        if(_dbt_cdc_kind = 'upsert'{{ sets_it if plan.columns_to_update }}, {{ name }}, null) as {{ name }}
+        {%- set name = dbt_cdc._quote(column.name) %},
+        if({{ dbt_cdc._apply_sets(plan, column) }}, {{ name }}, null) as {{ name }}
     {%- endfor %}
     from given
 ),
@@ -101,6 +100,19 @@ select
     {%- if not plan.columns_to_update -%}{%- do return('_dbt_cdc_columns') -%}{%- endif -%}
     {%- set names = plan.key + (plan.payload | map(attribute='name') | list) -%}
     {%- do return('array_intersect(_dbt_cdc_columns, array(' ~ dbt_cdc._literal_list(names | map('lower')) ~ '))') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_sets(plan, column) -%}
+    {#- Whether an event sets a column, as a condition on it. -#}
+    {%- set named = " and coalesce(array_contains(_dbt_cdc_columns, " ~ dbt_cdc._literal(column.name | lower) ~ "), true)" -%}
+    {%- do return("_dbt_cdc_kind = 'upsert'" ~ (named if plan.columns_to_update else '')) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_hash_rule() -%}
+    {#- How contents are hashed (_apply_content_hash). Ledgers remember it: another rule would take old events for new ones. -#}
+    {%- do return('2') -%}
 {%- endmacro -%}
 
 

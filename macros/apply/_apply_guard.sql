@@ -1,8 +1,8 @@
 {#- max_delete_fraction: refuses a batch that would close too many of the live rows, as an empty source does. Deletes
     concern the keys of the batch, of which `touched` holds all events; a truncate concerns every key of the ledger. -#}
-{%- macro _apply_delete_guard(plan) -%}
+{%- macro _apply_delete_faults(plan) -%}
     {%- set limit = plan.options.max_delete_fraction -%}
-    {%- if limit is none or not plan.has_ledger or not (plan.deletes or plan.truncates) -%}{%- do return(none) -%}{%- endif -%}
+    {%- if limit is none or not plan.has_ledger or not (plan.deletes or plan.truncates) -%}{%- do return([]) -%}{%- endif -%}
     {%- set key = dbt_cdc._quoted_list(plan.key) -%}
     {%- set moments = dbt_cdc._apply_moment_columns(plan) | join(', ') -%}
     {%- set columns = key | join(', ') ~ ', ' ~ moments ~ ', _dbt_cdc_kind' -%}
@@ -45,8 +45,7 @@ from live
 left join last_moments on {{ dbt_cdc._apply_same(plan.key, 'live', 'last_moments') }}
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
-    {%- if row[1] and row[0] / row[1] > limit -%}
-        {%- do plan.faults.append("the batch would close " ~ row[0] ~ " of " ~ row[1] ~ " live rows, more than max_delete_fraction "
-            ~ limit ~ " allows: check the source, or raise max_delete_fraction for this run") -%}
-    {%- endif -%}
+    {%- if not row[1] or row[0] / row[1] <= limit -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return(["the batch would close " ~ row[0] ~ " of " ~ row[1] ~ " live rows, more than max_delete_fraction " ~ limit
+                   ~ " allows: check the source, or raise max_delete_fraction for this run"]) -%}
 {%- endmacro -%}

@@ -2,24 +2,24 @@
 {%- macro _apply_image_order(plan, named) -%}
     {#- Versions only grow. The ledger's markers remember each, even where its image changed nothing. Older images are passed
         over where all were applied and the last one comes with them: the same batch again. -#}
-    {%- do plan.update(versions='select distinct ' ~ plan.moments.sequence.sql ~ ' as version from ' ~ plan.stage
-                                ~ (' union select ' ~ named if named else '')) -%}
+    {%- do plan.update(image_versions='select distinct ' ~ plan.moments.sequence.sql ~ ' as version from ' ~ plan.stage
+                                      ~ (' union select ' ~ named if named else '')) -%}
     {%- if not plan.has_ledger -%}{%- do return(none) -%}{%- endif -%}
     {%- set applied = 'select distinct _dbt_cdc_sequence as version from ' ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun'" -%}
     {%- set last = '(select max(version) from (' ~ applied ~ ') as markers)' -%}
     {%- set query -%}
-with compared as (
+with placed as (
     select
         given.version,
         given.version < {{ last }} as is_older,
         markers.version is null as is_new,
         bool_or(given.version = {{ last }}) over () as has_last
-    from ({{ plan.versions }}) as given
+    from ({{ plan.image_versions }}) as given
     left join ({{ applied }}) as markers on given.version = markers.version
 )
 
 select count(*), to_json(struct(min(version) as version)), to_json(struct({{ last }} as version))
-from compared
+from placed
 where is_older and (is_new or not has_last)
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}

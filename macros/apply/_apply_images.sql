@@ -27,10 +27,10 @@
     {%- if plan.faults -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(plan.images, dbt_cdc._apply_images_query(plan, named))) -%}
     {%- do plan.update(given='select * from ' ~ plan.images) -%}
-    {%- set images = plan.rows -%}
+    {%- set image_rows = plan.rows -%}
     {%- do dbt_cdc._apply_examine(plan) -%}
     {%- do dbt_cdc._apply_image_again(plan) -%}
-    {%- do plan.update(rows=images or 1) -%}
+    {%- do plan.update(rows=image_rows or 1) -%}
 {%- endmacro -%}
 
 
@@ -66,7 +66,7 @@ images as (
     {%- endif %}
 ),
 
-versions as (
+image_versions as (
     select _dbt_cdc_sequence, row_number() over (order by _dbt_cdc_sequence) as _dbt_cdc_number
     from (
         select distinct _dbt_cdc_sequence from one_each
@@ -75,9 +75,9 @@ versions as (
 ),
 
 numbered as (
-    select images.*, coalesce(versions._dbt_cdc_number, 0) as _dbt_cdc_number
+    select images.*, coalesce(image_versions._dbt_cdc_number, 0) as _dbt_cdc_number
     from images
-    left join versions on images._dbt_cdc_sequence = versions._dbt_cdc_sequence
+    left join image_versions on images._dbt_cdc_sequence = image_versions._dbt_cdc_sequence
 ),
 
 neighbours as (
@@ -114,8 +114,8 @@ where
     )
 union all
 select {{ dbt_cdc._quoted_list(plan.key + payload, 'neighbours') | join(', ') }},
-    versions._dbt_cdc_sequence, 'delete', cast(null as array<string>)
+    image_versions._dbt_cdc_sequence, 'delete', cast(null as array<string>)
 from neighbours
-inner join versions on versions._dbt_cdc_number = neighbours._dbt_cdc_number + 1
+inner join image_versions on image_versions._dbt_cdc_number = neighbours._dbt_cdc_number + 1
 where coalesce(neighbours._dbt_cdc_later > neighbours._dbt_cdc_number + 1, true)
 {%- endmacro -%}

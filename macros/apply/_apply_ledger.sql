@@ -19,7 +19,7 @@
 {%- set columns = dbt_cdc._apply_ledger_columns(plan) -%}
 with {{ dbt_cdc._apply_event_steps(plan) }},
 
-recorded as (
+to_record as (
     select
         {{ dbt_cdc._quoted_list(dbt_cdc._apply_event_identity(plan)) | join(', ') }}, _dbt_cdc_columns,
         {{ dbt_cdc._literal(plan.batch) }} as _dbt_cdc_batch, current_timestamp() as _dbt_cdc_processed_at
@@ -32,12 +32,12 @@ recorded as (
     {%- endif %}
 )
 
-select {{ dbt_cdc._quoted_list(columns) | join(', ') }} from recorded
+select {{ dbt_cdc._quoted_list(columns) | join(', ') }} from to_record
 union all
 {{ dbt_cdc._apply_marker(columns, 'begun', plan.batch,
-                         {'_dbt_cdc_sequence': 'version', '_dbt_cdc_columns': "array('" ~ plan.signature ~ "')"} if plan.versions else {}) }}
-{%- if plan.versions %}
-from ({{ plan.versions }}) as versions
+                         {'_dbt_cdc_sequence': 'version', '_dbt_cdc_columns': "array('" ~ plan.signature ~ "')"} if plan.image_versions else {}) }}
+{%- if plan.image_versions %}
+from ({{ plan.image_versions }}) as image_versions
 {%- endif %}
 {%- endmacro -%}
 

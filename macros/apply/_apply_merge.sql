@@ -9,7 +9,7 @@ present as (
     select shown.*
     from {{ plan.target }} as shown
     {%- if batches is not none %}
-    left semi join touched on {{ dbt_cdc._apply_same(plan.key, 'shown', 'touched') }}
+    left semi join touched_keys on {{ dbt_cdc._apply_same(plan.key, 'shown', 'touched_keys') }}
     {%- endif %}
     {%- if plan.bounds %}
     where {{ dbt_cdc._apply_range(plan.bounds, 'shown') }}

@@ -22,7 +22,7 @@
                                           ever a truncate; whether old deletes are to be forgotten
       wrong, rows, deletes, truncates     _apply_examine: conditions by name; counts of the batch
       bounds                              ranges of the keys it touches, or none: any
-      given, versions, last_version       _apply_images: queries for its events, for the images' versions, for the last one before
+      given, image_versions, last_version _apply_images: queries for its events, for the images' versions, for the last one before
       collected                           _apply_collect: `touched` holds what the ledger knows (true), or knew before another run
                                           (false); none: it was not made
       events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
@@ -38,9 +38,9 @@
         batch=state.batch, has_ledger=state.kept is not none, replace=state.replace,
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
-        faults=faults, recorded=state.recorded,
+        faults=faults, recorded=state.columns | map(attribute='name') | map('lower') | list,
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
-        signature='0', truncated=false, purge_due=false, given=none, versions=none, collected=none, written=false,
+        signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=none, written=false,
     ) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
@@ -64,10 +64,10 @@
     {%- do plan.update(casts=dbt_cdc._apply_casts(plan, own)) -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
-        {%- do faults.extend(dbt_cdc._apply_types(plan) + dbt_cdc._apply_new_column_faults(plan, state)) -%}
+        {%- do faults.extend(dbt_cdc._apply_type_faults(plan) + dbt_cdc._apply_new_column_faults(plan, state)) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
-        {%- do faults.extend(dbt_cdc._apply_drift(plan.properties, state.kept)) -%}
-        {%- do faults.extend(dbt_cdc._apply_contract(plan)) -%}
+        {%- do faults.extend(dbt_cdc._apply_drift_faults(plan.properties, state.kept)) -%}
+        {%- do faults.extend(dbt_cdc._apply_contract_faults(plan)) -%}
     {%- endif -%}
     {%- do return(plan) -%}
 {%- endmacro -%}
@@ -107,10 +107,7 @@
         ledger, as it was created. -#}
     {%- if not state.kept -%}{%- do return([]) -%}{%- endif -%}
     {%- set recorded, known = {}, [] -%}
-    {%- for column in dbt_cdc._columns_of(relations.ledger) if not column.name.startswith('_dbt_cdc_') -%}
-        {%- do recorded.update({column.name: column}) -%}
-    {%- endfor -%}
-    {%- do state.update(recorded=recorded.keys() | map('lower') | list) -%}
+    {%- for column in state.columns -%}{%- do recorded.update({column.name: column}) -%}{%- endfor -%}
     {%- if not state.rebuild -%}
         {%- set own = recorded.keys() | list + dbt_cdc._apply_interval_columns(dbt_cdc._apply_intervals(options)) -%}
         {%- set own = own | map('lower') | list -%}

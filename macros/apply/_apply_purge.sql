@@ -1,16 +1,21 @@
 {#- What the ledger may forget: tombstones after their retention, under SCD 1 what can no longer matter, and that old batches are
     done. -#}
-{%- macro _apply_purge(ledger, format, kept, retention, batch) -%}
-    {#- `kept`: what the ledger remembers about itself. Purging twice, or being killed in it, does no harm. What holds it
-        back is returned: in a bitemporal table a delete stays what was known, and rows of a batch that {{ this }} does not
-        show yet say which keys it touched. A run that reckons with what is forgotten here either is seen to record its events,
-        or sees the marker, which comes with the same commit, and looks again. -#}
+{%- macro _apply_purge_obstacle(kept, markers) -%}
+    {#- Why nothing may be forgotten now, or none. `kept`: what the ledger remembers about itself; `markers`: as they are. In a
+        bitemporal table a delete stays what was known; rows of a batch that {{ this }} does not show yet say which keys it
+        touched. -#}
     {%- if kept['dbt_cdc.stored_as_scd_type'] == 'bitemporal' -%}{%- do return('a bitemporal table forgets nothing') -%}{%- endif -%}
-    {%- set before = dbt_cdc._apply_markers(ledger, format, batch) -%}
-    {%- if before.pending -%}
+    {%- if markers.pending -%}
         {%- do return('a run that was killed or is still at work has recorded events that the table does not show yet: run the'
                       ~ ' model first') -%}
     {%- endif -%}
+    {%- do return(none) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_purge(ledger, format, kept, retention, batch, before) -%}
+    {#- `before`: the markers by which nothing held the purge back. Purging twice, or being killed in it, does no harm. A run that reckons with what is forgotten here either is seen to
+        record its events, or sees the marker, which comes with the same commit, and looks again. -#}
     {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
     {%- set span = dbt_cdc._apply_span(retention) -%}
     {%- set query -%}
@@ -40,7 +45,6 @@ when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_ki
     {%- if kept['dbt_cdc.source_kind'] == 'feed' -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(ledger)) -%}
     {%- endif -%}
-    {%- do return(none) -%}
 {%- endmacro -%}
 
 

@@ -4,7 +4,7 @@
 {#- the run's own batch: all that counts was collected before -#}
 {%- set collected = plan.collected and batches == [plan.batch] -%}
 {%- if batches is not none -%}
-touched as (
+touched_keys as (
     select distinct {{ key }}
     from {{ plan.touched if collected else plan.ledger }}
     where _dbt_cdc_kind in ('upsert', 'delete')
@@ -20,7 +20,7 @@ recorded as (
     select recorded.*
     from {{ plan.touched if collected else plan.ledger }} as recorded
     {%- if batches is not none and not collected %}
-    left semi join touched on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched') }}
+    left semi join touched_keys on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched_keys') }}
     {%- endif %}
     where
         _dbt_cdc_kind in ('upsert', 'delete')

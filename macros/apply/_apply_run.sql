@@ -16,12 +16,12 @@
 
 {%- macro _apply_state(relations, batch) -%}
     {#- target, ledger: the relations as they exist, or none; kept: what the ledger remembers about itself (none: a run that
-        begins anew); properties: the target's (none: the same); rebuild: whether the target is to be built from the ledger, as a
-        killed run left it undone; replace: full refresh; batch: this run's id. -#}
+        begins anew); columns: the ledger's own, without bookkeeping; properties: the target's (none: the same); rebuild: whether
+        the target is to be built from the ledger, as a killed run left it undone; replace: full refresh; batch: this run's id. -#}
     {%- set target, ledger = dbt_cdc._load_relation(this), dbt_cdc._load_relation(relations.ledger) -%}
     {%- set replace = should_full_refresh() -%}
-    {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'properties': none, 'rebuild': false, 'replace': replace,
-                     'recorded': [], 'batch': batch} -%}
+    {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'columns': [], 'properties': none, 'rebuild': false,
+                     'replace': replace, 'batch': batch} -%}
     {%- for relation in [target, ledger] if relation is not none and dbt_cdc._format_of(relation) in dbt_cdc._formats() -%}
         {%- do dbt_cdc._look_again(relation) -%}
     {%- endfor -%}
@@ -44,6 +44,9 @@
                 ~ " it built from the events in " ~ ledger ~ ", or give the model another name"]) -%}
         {%- endif -%}
         {%- do state.update(kept=kept, properties=properties, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
+        {%- for column in dbt_cdc._columns_of(ledger) if not column.name.startswith('_dbt_cdc_') -%}
+            {%- do state.columns.append(column) -%}
+        {%- endfor -%}
     {%- endif -%}
     {%- do return(state) -%}
 {%- endmacro -%}
@@ -84,17 +87,25 @@
     {%- if plan.rows and not plan.faults -%}
         {%- do dbt_cdc._apply_collect(plan) -%}
         {%- do dbt_cdc._apply_compare(plan) -%}
-        {%- do dbt_cdc._apply_delete_guard(plan) -%}
+        {%- do plan.faults.extend(dbt_cdc._apply_delete_faults(plan)) -%}
     {%- endif -%}
-    {%- if plan.has_ledger and plan.purge_due and plan.rows and not plan.faults
-           and not dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch) -%}
-        {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
-        {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
-            {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
-        {%- endif -%}
-        {%- do dbt_cdc._apply_collect(plan) -%}
-        {%- do dbt_cdc._apply_compare(plan) -%}
+    {%- if plan.has_ledger and plan.purge_due and plan.rows and not plan.faults -%}
+        {%- do dbt_cdc._apply_purge_within(plan, state) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_purge_within(plan, state) -%}
+    {#- A run that purges collects and compares once more: what it has seen of the ledger may be gone. -#}
+    {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
+    {%- if dbt_cdc._apply_purge_obstacle(state.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
+    {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
+    {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
+        {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
+    {%- endif -%}
+    {%- do dbt_cdc._apply_collect(plan) -%}
+    {%- do dbt_cdc._apply_compare(plan) -%}
 {%- endmacro -%}
 
 
@@ -105,7 +116,7 @@
         {%- do dbt_cdc._apply_finish_build(plan, [plan.batch], plan.batch) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}
     {%- endif -%}
-    {%- if not plan.rows or not (plan.fresh or plan.versions) -%}
+    {%- if not plan.rows or not (plan.fresh or plan.image_versions) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': 0, 'updated': 0, 'deleted': 0}, '-- no new events')) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}

@@ -16,7 +16,7 @@
 {%- set new = plan.new | map(attribute='name') | map('lower') | reject('in', there) | list -%}
 with {{ dbt_cdc._apply_batch_events(plan) }},
 
-touched as (
+touched_keys as (
     select distinct {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}
     from given
     where _dbt_cdc_kind <> 'truncate'
@@ -31,7 +31,7 @@ select
 {%- endfor %}
     false
 from {{ plan.ledger }} as recorded
-left semi join touched on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched') }}
+left semi join touched_keys on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched_keys') }}
 where
     recorded._dbt_cdc_kind in ('upsert', 'delete')
     {%- if plan.bounds %}

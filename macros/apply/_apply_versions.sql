@@ -9,7 +9,7 @@
 {{ dbt_cdc._apply_known_steps(key) }}
 
 {% endif -%}
-events as (
+ranked as (
     select
         *,
         lag(_dbt_cdc_sequence) over (partition by {{ slice }} order by {{ dbt_cdc._apply_precedence(plan) }}) as _dbt_cdc_twin
@@ -22,7 +22,7 @@ steps as (
         lead(_dbt_cdc_sequence) over in_order as _dbt_cdc_next,
         lead(_dbt_cdc_kind) over in_order as _dbt_cdc_next_kind,
         count_if(_dbt_cdc_kind = 'delete') over in_order as _dbt_cdc_life
-    from events
+    from ranked
     where not coalesce(_dbt_cdc_twin = _dbt_cdc_sequence, false)
     window in_order as (partition by {{ slice }} order by _dbt_cdc_sequence)
 ),
@@ -58,12 +58,8 @@ select
         {%- if not column.partial %},
         {{ name }}
         {%- else -%}
-            {%- set conditions = ["_dbt_cdc_kind = 'upsert'"] -%}
-            {%- if plan.columns_to_update -%}
-                {%- do conditions.append("coalesce(array_contains(_dbt_cdc_columns, " ~ dbt_cdc._literal(column.name | lower) ~ "), true)") -%}
-            {%- endif -%}
-            {%- if column.ignore_null -%}{%- do conditions.append(name ~ " is not null") -%}{%- endif %},
-        last(if({{ conditions | join(' and ') }}, struct({{ name }} as value), null), true) over in_life.value as {{ name }}
+            {%- set sets = dbt_cdc._apply_sets(plan, column) ~ (' and ' ~ name ~ ' is not null' if column.ignore_null else '') %},
+        last(if({{ sets }}, struct({{ name }} as value), null), true) over in_life.value as {{ name }}
         {%- endif -%}
     {%- endfor %}
     from steps

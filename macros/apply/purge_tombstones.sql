@@ -27,11 +27,19 @@
     {%- if 'dbt_cdc.generation' not in kept -%}
         {%- do log('dbt_cdc: ' ~ node.name ~ ' has not been built yet', info=true) -%}
     {%- else -%}
-        {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
-        {%- set before = run_query(count)[0][0] -%}
-        {%- set held_back = dbt_cdc._apply_purge(ledger, dbt_cdc._format_of(ledger), kept, retention, 'purge-' ~ invocation_id) -%}
-        {%- set done = 'nothing purged, ' ~ held_back if held_back else
-                       (before - run_query(count)[0][0]) ~ ' tombstone(s) older than ' ~ retention ~ ' purged' -%}
-        {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ done, info=true) -%}
+        {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ dbt_cdc._purged_from(ledger, kept, retention), info=true) -%}
     {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _purged_from(ledger, kept, retention) -%}
+    {#- Purges, and says what it did. -#}
+    {%- set format, batch = dbt_cdc._format_of(ledger), 'purge-' ~ invocation_id -%}
+    {%- set markers = dbt_cdc._apply_markers(ledger, format, batch) -%}
+    {%- set obstacle = dbt_cdc._apply_purge_obstacle(kept, markers) -%}
+    {%- if obstacle -%}{%- do return('nothing purged, ' ~ obstacle) -%}{%- endif -%}
+    {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
+    {%- set before = run_query(count)[0][0] -%}
+    {%- do dbt_cdc._apply_purge(ledger, format, kept, retention, batch, markers) -%}
+    {%- do return((before - run_query(count)[0][0]) ~ ' tombstone(s) older than ' ~ retention ~ ' purged') -%}
 {%- endmacro -%}

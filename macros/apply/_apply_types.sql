@@ -1,0 +1,45 @@
+{#- The types of moments and conditions. -#}
+{%- macro _apply_type_faults(plan) -%}
+    {#- The moments' types, and whether the conditions are conditions: asked of Spark, which only analyses the query. -#}
+    {%- set options, faults, asked = plan.options, [], [] -%}
+    {%- for name, moment in plan.moments.items() -%}{%- do asked.append(moment.sql ~ ' as ' ~ moment.option) -%}{%- endfor -%}
+    {%- set moments = plan.moments.values() | list -%}
+    {%- for option in ['apply_as_deletes', 'apply_as_truncates'] if options[option] -%}
+        {%- do asked.append('(' ~ options[option] ~ '\n) as ' ~ option) -%}
+    {%- endfor -%}
+    {%- if plan.columns_to_update -%}
+        {%- do asked.append(dbt_cdc._quote(plan.columns_to_update) ~ ' as columns_to_update') -%}
+    {%- endif -%}
+    {%- for row in run_query('describe query select ' ~ asked | join(', ') ~ ' from ' ~ plan.stage) -%}
+        {%- set type, moment = row[1], moments | selectattr('option', 'equalto', row[0]) | first -%}
+        {%- if moment -%}
+            {%- do moment.update(type=type) -%}
+            {%- if type.startswith('struct<') and not moment.parts -%}
+                {%- do moment.update(parts=dbt_cdc._apply_struct_fields(plan, moment)) -%}
+            {%- endif -%}
+            {%- if 'map<' in type or type in ['void', 'variant'] or type.startswith('interval') -%}
+                {%- do faults.append(row[0] ~ " must be of a type that sorts and that tables keep, got " ~ type) -%}
+            {%- endif -%}
+        {%- elif row[0] == 'columns_to_update' -%}
+            {%- if type != 'array<string>' -%}
+                {%- do faults.append("columns_to_update must be a column of type array<string>, got " ~ type) -%}
+            {%- endif -%}
+        {%- elif type != 'boolean' -%}
+            {%- do faults.append("option '" ~ row[0] ~ "' must be a condition (boolean), got an expression of type " ~ type) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- for name in plan.key if dbt_cdc._lacks_equality(plan.types[name | lower]) -%}
+        {%- do faults.append("unique_key: column '" ~ name ~ "' must be of a type that sorts, got " ~ plan.types[name | lower]) -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_struct_fields(plan, moment) -%}
+    {%- set fields = [] -%}
+    {%- for row in run_query('describe query select moment.* from (select ' ~ moment.sql ~ ' as moment from '
+                             ~ plan.stage ~ ') as batch') -%}
+        {%- do fields.append(row[0]) -%}
+    {%- endfor -%}
+    {%- do return(fields) -%}
+{%- endmacro -%}

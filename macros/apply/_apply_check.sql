@@ -55,7 +55,7 @@
 
 {%- macro _apply_bad_rows_fault(plan, name, count) -%}
     {%- set said = {
-        'null_key': count ~ " row(s) have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may)",
+        'null_key': count ~ " row(s) have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may, under stored_as_scd_type 1)",
         'unknown_column': count ~ " row(s) name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has "
                           ~ plan.names | join(', '),
     }.get(name) or count ~ (" row(s) break the " ~ name ~ " of the table, " ~ plan.checks[name] if name in plan.checks

@@ -27,7 +27,7 @@
     {%- set raw = dbt_cdc._debezium_raw(feed, name) -%}
     {%- set base = dbt_cdc._base_type(type) -%}
     {%- if feed.form == 'json' and base in ['array', 'map', 'struct'] -%}
-        {%- set read = dbt_cdc._debezium_nested(raw, type) -%}
+        {%- set read = dbt_cdc._debezium_nested(raw, name, type) -%}
     {%- elif feed.encodings.get(name) -%}
         {%- set read = dbt_cdc._debezium_decoded(raw, feed.encodings[name], name, type, base) -%}
     {%- elif feed.form != 'json' or base not in dbt_cdc._debezium_encodings() -%}
@@ -45,11 +45,11 @@
 {%- endmacro -%}
 
 
-{%- macro _debezium_nested(raw, type) -%}
+{%- macro _debezium_nested(raw, name, type) -%}
     {#- JSON text of an array, map or struct: NULL if anything within can't be read, of which Spark keeps the text. -#}
     {%- set whole = 'from_json(concat(' ~ dbt_cdc._literal('{"v":') ~ ', ' ~ raw ~ ", '}'), "
-                    ~ dbt_cdc._literal('v ' ~ type ~ ', unread string') ~ ", map('columnNameOfCorruptRecord', 'unread'))" -%}
-    {%- do return('if(' ~ whole ~ '.unread is null, ' ~ whole ~ '.v, null)') -%}
+                    ~ dbt_cdc._literal('v ' ~ dbt_cdc._json_type(type) ~ ', unread string') ~ ", map('columnNameOfCorruptRecord', 'unread'))" -%}
+    {%- do return('if(' ~ whole ~ '.unread is null, ' ~ dbt_cdc._nested_value(whole ~ '.v', name, type) ~ ', null)') -%}
 {%- endmacro -%}
 
 
@@ -88,11 +88,11 @@
     {%- if base == 'decimal' and given.startswith('struct') -%}
         {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ '.value)', name, type, raw ~ '.scale')) -%}
     {%- elif feed.form == 'json' or base not in ['timestamp', 'date'] -%}
-        {%- do return(dbt_cdc._read_as(raw, type)) -%}
+        {%- do return(dbt_cdc._read_from(raw, given, type)) -%}
     {%- elif base == 'date' and given == 'int' -%}
         {%- do return(dbt_cdc._debezium_decoded(raw, 'days', name, type, base)) -%}
     {%- elif dbt_cdc._base_type(given) in ['timestamp', 'date'] -%}
-        {%- do return(dbt_cdc._read_as(raw, type)) -%}
+        {%- do return(dbt_cdc._read_from(raw, given, type)) -%}
     {%- endif -%}
     {%- do return("if(typeof(" ~ raw ~ ") in ('bigint', 'int') and " ~ raw ~ " is not null, "
                   ~ dbt_cdc._unclear_encoding(name, type, base) ~ ', '
@@ -108,12 +108,10 @@
 
 
 {%- macro _debezium_decoded(raw, encoding, name, type, base, scale=none) -%}
-    {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
-    {%- if base in ['timestamp', 'date'] -%}
-        {#- PostgreSQL's infinity, of either sign: one number whatever the unit -#}
-        {%- set number = 'nullif(nullif(' ~ number ~ ', 9223372036825200000), -9223372036832400000)' -%}
-    {%- endif -%}
-    {%- if encoding == 'text' -%}
+    {%- set number = dbt_cdc._unless_infinite(raw) if base in ['timestamp', 'date'] else 'try_cast(' ~ raw ~ ' as bigint)' -%}
+    {%- if encoding == 'text' and base == 'timestamp' -%}
+        {%- do return('if(' ~ raw ~ " rlike '^[+-]?29[0-9]{4}-', null, " ~ dbt_cdc._read_as(raw, type) ~ ')') -%}
+    {%- elif encoding == 'text' -%}
         {#- IsoDate ends in Z -#}
         {%- do return(dbt_cdc._read_as("rtrim('Z', " ~ raw ~ ')' if base == 'date' else raw, type)) -%}
     {%- elif base == 'decimal' -%}
@@ -121,7 +119,7 @@
     {%- elif base == 'binary' -%}
         {%- do return('try_to_binary(' ~ raw ~ ', ' ~ dbt_cdc._literal(encoding) ~ ')') -%}
     {%- elif encoding == 'days' -%}
-        {%- do return('date_from_unix_date(try_cast(' ~ raw ~ ' as int))') -%}
+        {%- do return('date_from_unix_date(try_cast(' ~ number ~ ' as int))') -%}
     {%- elif base == 'date' -%}
         {%- set day = {'millis': '86400000', 'micros': '86400000000', 'nanos': '86400000000000'}[encoding] -%}
         {%- do return('date_from_unix_date(try_cast(' ~ dbt_cdc._whole_part(number, day) ~ ' as int))') -%}
@@ -132,4 +130,15 @@
                       ~ ' as decimal(20, 0)) / 1000000 as decimal(18, 6)))') -%}
     {%- endif -%}
     {%- do return('timestamp_micros(' ~ micros ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _unless_infinite(raw) -%}
+    {#- A count of days or of parts of seconds; NULL for PostgreSQL's infinity of either sign, as Debezium has written it over its
+        versions: JDBC's own numbers, whatever the unit, the ends of a long or an int, and its date by way of JDBC's. As text it
+        lies in the last year that a count of microseconds reaches. -#}
+    {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
+    {%- set infinite = ['9223372036825200000', '-9223372036832400000', '9223372036854775807', '(-9223372036854775807 - 1)',
+                        '2147483647', '-2147483648', '-2147472692', '-2147472691'] -%}
+    {%- do return('if(' ~ number ~ ' in (' ~ infinite | join(', ') ~ '), null, ' ~ number ~ ')') -%}
 {%- endmacro -%}

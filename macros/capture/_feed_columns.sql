@@ -1,11 +1,26 @@
 {#- Checks of what from_debezium and from_dms take. -#}
 
+{%- macro _feed_relation(relation) -%}
+    {#- What a feed is read from: a relation, a model's name, `schema.table`, or a query in brackets, as ref_changes gives. -#}
+    {%- set is_query = relation is string and relation.strip().startswith('(') -%}
+    {%- do return(relation if is_query else dbt_cdc._relation_named(relation)) -%}
+{%- endmacro -%}
+
+
+{%- macro _feed_name(relation) -%}
+    {%- do return('the query' if relation is string else relation) -%}
+{%- endmacro -%}
+
+
 {%- macro _feed_columns_of(relation, named) -%}
     {#- The relation's columns, types by name. An ephemeral model or the rows of a unit test can't be asked before they are
         read: they are taken to have what is `named`, as text. -#}
     {%- set found = {} -%}
     {%- for name in named if name and relation.is_cte -%}{%- do found.update({name: 'string'}) -%}{%- endfor -%}
-    {%- for column in ([] if relation.is_cte else dbt_cdc._columns_of(dbt_cdc._whole_relation(relation))) -%}
+    {%- if relation.is_cte -%}{%- do return(found) -%}{%- endif -%}
+    {%- set read = relation if relation is string else dbt_cdc._whole_relation(relation) -%}
+    {%- set exists = relation is string or adapter.get_columns_in_relation(read) | length > 0 -%}
+    {%- for column in (dbt_cdc._columns_of(read) if exists else []) -%}
         {%- do found.update({column.name: column.dtype}) -%}
     {%- endfor -%}
     {%- do return(found) -%}
@@ -21,6 +36,20 @@
     {%- set faults = [] -%}
     {%- for name, type in columns.items() if not dbt_cdc._is_known_type(type) -%}
         {%- do faults.append(feed ~ ": column '" ~ name ~ "': " ~ dbt_cdc._unknown_name('type', type, dbt_cdc._type_names())) -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _feed_name_faults(feed, names, own) -%}
+    {#- Names that stand twice, in whatever case, or beside those of the feed's own columns. -#}
+    {%- set faults, taken = [], own | list -%}
+    {%- for name in names -%}
+        {%- if name | lower in taken -%}
+            {%- do faults.append(feed ~ ": " ~ ("the feed has a column '" ~ name ~ "' itself: give the table's one another name before,"
+                ~ " or leave it out of `columns`" if name | lower in own else "the column '" ~ name ~ "' stands twice: give it once")) -%}
+        {%- endif -%}
+        {%- do taken.append(name | lower) -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

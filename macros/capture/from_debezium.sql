@@ -1,7 +1,7 @@
 {%- macro from_debezium(relation, columns=none, value='value', encodings={}, sequence=none) -%}
     {#- Debezium's change events as rows, a subquery for a `from` clause: the table's columns (of a delete: as they were
         before), then _op, _ts, _sequence, _columns. Envelopes come as JSON text or as structs; tombstones are left out. -#}
-    {%- set source_relation = dbt_cdc._relation_named(relation) -%}
+    {%- set source_relation = dbt_cdc._feed_relation(relation) -%}
     {%- if not execute or dbt_cdc._is_yet_to_come(source_relation) -%}
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
@@ -14,6 +14,9 @@
 {%- macro _debezium_feed(relation, columns, value, encodings, sequence) -%}
     {#- What is asked for, checked: form is json, struct (one column holds the envelope) or flat (before, after, op are
         the relation's own columns). -#}
+    {%- if value is not string or not value -%}
+        {%- do dbt_cdc._raise_faults(["from_debezium: value must name the column of the envelopes, got " ~ dbt_cdc._value_text(value)]) -%}
+    {%- endif -%}
     {%- set found = {} -%}
     {%- for name, type in dbt_cdc._feed_columns_of(relation, [value]).items() -%}
         {%- do found.update({name | lower: type | lower}) -%}
@@ -24,7 +27,7 @@
     {%- set form = 'flat' if flat else ('struct' if type.startswith('struct') else 'json') -%}
     {%- set faults = [] -%}
     {%- if not found -%}
-        {%- do faults.append("from_debezium: " ~ relation ~ " does not exist or has no columns; build it first") -%}
+        {%- do faults.append("from_debezium: " ~ dbt_cdc._feed_name(relation) ~ " does not exist or has no columns; build it first") -%}
     {%- elif not flat and not type -%}
         {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column in value', value, found.keys() | list)
                              ~ "; give the column of the envelopes, or a relation with before, after and op") -%}
@@ -40,11 +43,12 @@
     {%- do feed.update(sides={} if form == 'json' else dbt_cdc._debezium_sides(feed)) -%}
     {%- do feed.update(fields=dbt_cdc._debezium_fields(feed)) -%}
     {%- if not feed.fields -%}
-        {%- do faults.append("from_debezium: neither before nor after of " ~ relation ~ " is a struct, expected at least one") -%}
+        {%- do faults.append("from_debezium: neither before nor after of " ~ dbt_cdc._feed_name(relation) ~ " is a struct, expected at least one") -%}
     {%- endif -%}
     {%- for name in columns or {} if feed.fields and dbt_cdc._spelled(name, feed.fields) not in feed.fields -%}
         {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column', name, feed.fields.keys() | list)) -%}
     {%- endfor -%}
+    {%- do faults.extend(dbt_cdc._feed_name_faults('from_debezium', (columns or feed.fields) | list, ['_op', '_ts', '_sequence', '_columns'])) -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do return(feed) -%}
 {%- endmacro -%}
@@ -68,7 +72,7 @@
             case
                 when op in ('d', 't') or (op in ('c', 'u', 'r') and after is not null) then true
                 when op = 'm' or is_tombstone then false
-                else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ feed.relation ~ " has a row that is no Debezium envelope: "
+                else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(feed.relation) ~ " has a row that is no Debezium envelope: "
                     ~ "its op is missing or none of c, u, d, r, t, m, or its after is no row. Expected before, after, op, source, "
                     ~ "ts_ms; messages flattened by ExtractNewRecordState need no from_debezium") }})
             end

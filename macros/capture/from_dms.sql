@@ -1,7 +1,7 @@
 {%- macro from_dms(relation, columns=none, op='Op', timestamp=none, sequence=none) -%}
     {#- Rows of AWS DMS (full load and changes) as events, a subquery for a `from` clause: the table's columns, then _op,
         _ts, _sequence. A full load has no operation: its rows read as r. -#}
-    {%- set source_relation = dbt_cdc._relation_named(relation) -%}
+    {%- set source_relation = dbt_cdc._feed_relation(relation) -%}
     {%- if not execute or dbt_cdc._is_yet_to_come(source_relation) -%}
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
@@ -27,9 +27,9 @@
 
 
 {%- macro _dms_value(name, type, has) -%}
-    {%- set value = dbt_cdc._quote(name) -%}
-    {%- if has[dbt_cdc._spelled(name, has)] == type -%}{%- do return(value) -%}{%- endif -%}
-    {%- do return(dbt_cdc._read_or_fail('from_dms', name, type, value, dbt_cdc._read_as(value, type))) -%}
+    {%- set value, given = dbt_cdc._quote(name), has[dbt_cdc._spelled(name, has)] -%}
+    {%- if given == type -%}{%- do return(value) -%}{%- endif -%}
+    {%- do return(dbt_cdc._read_or_fail('from_dms', name, type, value, dbt_cdc._read_from(value, given, type))) -%}
 {%- endmacro -%}
 
 
@@ -43,7 +43,7 @@
         case
             when {{ dbt_cdc._dms_is_load(op) }} then 'r'
             when {{ column }} in ('I', 'U', 'D') then lower({{ column }})
-            else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ relation ~ " has a row with another operation than I, U, D in "
+            else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(relation) ~ " has a row with another operation than I, U, D in "
                 ~ op ~ "; expected DMS output, give the column of the operation as `op`") }})
         end
 {%- endmacro -%}
@@ -70,9 +70,11 @@
 {%- macro _dms_faults(relation, has, columns, op, timestamp, sequence) -%}
     {#- A full load may lack operation, timestamp and sequence; rows of changes need an order. -#}
     {%- if not has -%}
-        {%- do return(["from_dms: " ~ relation ~ " does not exist or has no columns; build it first"]) -%}
+        {%- do return(["from_dms: " ~ dbt_cdc._feed_name(relation) ~ " does not exist or has no columns; build it first"]) -%}
     {%- endif -%}
     {%- set faults = dbt_cdc._feed_column_faults('from_dms', columns) -%}
+    {%- set names = columns | list if columns is mapping else has | reject('in', [op, timestamp, sequence]) | list -%}
+    {%- do faults.extend(dbt_cdc._feed_name_faults('from_dms', names, ['_op', '_ts', '_sequence'])) -%}
     {%- if relation.is_cte and columns is none -%}
         {%- do faults.append("from_dms: " ~ relation.identifier ~ ", an ephemeral model or a unit test's input, can't be asked for its"
                              ~ " columns before it is read, got no `columns`, expected a mapping of names to types") -%}

@@ -1,7 +1,7 @@
 {%- macro ref_changes(upstream, model_name=none, v=none, version=none, by=none, column=none,
                     unique_key=none) -%}
     {#- The rows of `upstream` that this model has not processed yet, as a subquery for a `from` clause. -#}
-    {%- set relation = dbt_cdc._upstream_relation(upstream, model_name, v or version) -%}
+    {%- set relation = dbt_cdc._upstream_relation(upstream, model_name, version if v is none else v) -%}
     {%- if not execute -%}
         {#- dbt appends hooks given in several config() calls, so the model keeps those of its own. -#}
         {%- do config(post_hook='{{ dbt_cdc._move_watermarks() }}') -%}
@@ -75,12 +75,12 @@
         {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes a model's name, ref(…), source(…)"
             ~ " or a relation, got " ~ dbt_cdc._value_text(upstream)) -%}
     {%- endif -%}
-    {%- if execute and upstream is not string and (model_name or version) -%}
+    {%- if execute and upstream is not string and (model_name or version is not none) -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes "
             ~ ("a model's name" if model_name else "a version") ~ " beside the name of a model or package, got "
             ~ dbt_cdc._value_text(model_name or version) ~ " beside " ~ upstream ~ ": give it to ref") -%}
     {%- endif -%}
     {%- if upstream is not string -%}{%- do return(upstream) -%}{%- endif -%}
     {%- set names = [upstream, model_name] if model_name else [upstream] -%}
-    {%- do return(ref(*names, v=version) if version else ref(*names)) -%}
+    {%- do return(ref(*names) if version is none else ref(*names, v=version)) -%}
 {%- endmacro -%}

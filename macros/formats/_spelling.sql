@@ -4,7 +4,7 @@
         of two ranges would give the rows of the first for both. Catalogs do not mind the letters' case. An ephemeral model
         is part of its readers' statements, so all nodes of a run share the spellings while there are any left. -#}
     {%- set shared = graph.setdefault('dbt_cdc_spellings', {}) -%}
-    {%- set own = model.setdefault('_dbt_cdc_spellings', {}) -%}
+    {%- set own = (model | default({})).setdefault('_dbt_cdc_spellings', {}) -%}
     {%- set asked = relation ~ ' ' ~ asked -%}
     {%- set spelled = dbt_cdc._free_spelling(relation ~ ' ', name, asked, shared) or dbt_cdc._free_spelling(relation ~ ' ', name, asked, own) -%}
     {%- if spelled is none -%}

@@ -11,7 +11,8 @@
            or dbt_cdc._delta_unmapped(commits, begin) or dbt_cdc._delta_other_columns(table, begin) -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
     {%- endif -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', dbt_cdc.delta__feed_faults(table.columns))) -%}
+    {%- set faults = dbt_cdc.delta__feed_faults(table.columns) + dbt_cdc._delta_view_faults() -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
     {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
     {#- of a catalog's own name the letters' case does count -#}
     {%- set parts = modules.re.findall('(?:`[^`]*`)+|[^.`]+', table.relation | string) -%}
@@ -25,6 +26,13 @@
         _commit_version as version,
         _commit_timestamp as ts
     from {{ feed }}
+{%- endmacro -%}
+
+
+{%- macro _delta_view_faults() -%}
+    {%- if (model | default({})).get('config', {}).get('materialized') != 'view' -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return(["Spark makes no view over Delta's change feed, got a model of materialized 'view' (dbt's default), expected a"
+                   ~ " 'table' or an 'incremental' model; set `materialized` so"]) -%}
 {%- endmacro -%}
 
 

@@ -18,6 +18,9 @@
     {%- elif dbt_cdc._base_type(type) == 'date' -%}
         {%- set day = '^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$' -%}
         {%- do return('if(' ~ is_text ~ ' and not cast(' ~ value ~ " as string) rlike '" ~ day ~ "', null, " ~ read ~ ')') -%}
+    {%- elif dbt_cdc._base_type(type) in ['char', 'varchar', 'character'] -%}
+        {#- which Spark's cast would leave as long as it is -#}
+        {%- do return('if(char_length(' ~ read ~ ') > ' ~ modules.re.findall('[0-9]+', type)[0] ~ ', null, ' ~ read ~ ')') -%}
     {%- elif dbt_cdc._base_type(type) != 'decimal' -%}
         {%- do return(read) -%}
     {%- endif -%}
@@ -25,6 +28,16 @@
     {%- set scale = digits[1] if digits | length > 1 else '0' -%}
     {%- do return('get(transform(array(cast(' ~ value ~ ' as string)), number -> if(' ~ dbt_cdc._decimal_places('number') ~ ' <= ' ~ scale
                   ~ ', try_cast(number as ' ~ type ~ '), null)), 0)') -%}
+{%- endmacro -%}
+
+
+{%- macro _read_from(value, given, type) -%}
+    {#- As _read_as, where the value is of the type `given`: a number or moment that comes back from its cast as another one (3.7 as
+        int, 10:30 as a date) is none either. Of a double as float the nearest is taken. -#}
+    {%- set read, family = dbt_cdc._read_as(value, type), dbt_cdc._family_of_type(given | lower) -%}
+    {%- set exact = ['tinyint', 'byte', 'smallint', 'short', 'int', 'integer', 'bigint', 'long', 'double', 'boolean', 'date'] -%}
+    {%- if family not in ['number', 'moment'] or dbt_cdc._base_type(type) not in exact -%}{%- do return(read) -%}{%- endif -%}
+    {%- do return('if(cast(' ~ read ~ ' as ' ~ given ~ ') = ' ~ value ~ ', ' ~ read ~ ', null)') -%}
 {%- endmacro -%}
 
 

@@ -46,7 +46,7 @@ def upstream_of(dbt: Any, name: tuple[str, ...], v: Any, reader: str) -> str:
     raise DbtRuntimeError(
         f"dbt_cdc: {running_model(reader)} reads {call} by {reader}, but dbt knows no such upstream of it, and so "
         f"would not build that first. Add the line `dbt.ref({call})` to the model (a source takes both its names, here "
-        "and there: `dbt.source('raw', 'orders')`)"
+        "and there: `dbt.source('raw', 'orders')`; all else that the function takes is given by keyword)"
     )
 
 

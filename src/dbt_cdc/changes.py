@@ -17,7 +17,8 @@ if TYPE_CHECKING:  # pragma: no cover
 def table_changes(
     dbt: Any,
     spark: SparkSession,
-    *name: str,
+    *names: str,
+    name: str | None = None,
     v: Any = None,
     version: Any = None,
     begin: str | int | date | None = None,
@@ -34,9 +35,10 @@ def table_changes(
     Args:
         dbt: The first argument of ``model``.
         spark: The second argument of ``model``.
-        name: What ``dbt.ref`` or ``dbt.source`` takes; the model also has that call, as ``dbt.ref('orders')``, since
+        names: What ``dbt.ref`` or ``dbt.source`` takes; the model also has that call, as ``dbt.ref('orders')``, since
             dbt reads a Python model's upstreams from such calls. ``'schema.table'`` (or ``'catalog.schema.table'``)
             names a table unknown to dbt.
+        name: The same by keyword, where it is one name.
         v: The version of a versioned model; ``version`` is the same, as in ``dbt.ref``.
         begin: Where the range begins, exclusive: a version, a timestamp (in the session's time zone unless it says its
             own) or ``'earliest'``, which is the default.
@@ -49,11 +51,12 @@ def table_changes(
         CompilationError: The range or the format can't be had; the message says what can.
     """
     unique_id = running_model("table_changes")
-    outside = len(name) == 1 and isinstance(name[0], str) and "." in name[0]
+    names = names if name is None else (name, *names)
+    outside = len(names) == 1 and isinstance(names[0], str) and "." in names[0]
     v = version if v is None else v
     arguments = {
         "unique_id": unique_id,
-        "upstream": name[0] if outside else table_of(upstream_of(dbt, name, v, "table_changes")),
+        "upstream": names[0] if outside else table_of(upstream_of(dbt, names, v, "table_changes")),
         "begin": _bound(begin),
         "end": _bound(end),
         "format": format,

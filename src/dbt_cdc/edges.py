@@ -25,7 +25,8 @@ _end_is_added = Lock()
 def ref_changes(
     dbt: Any,
     spark: SparkSession,
-    *name: str,
+    *names: str,
+    name: str | None = None,
     v: Any = None,
     version: Any = None,
     by: str | None = None,
@@ -41,8 +42,9 @@ def ref_changes(
     Args:
         dbt: The first argument of ``model``.
         spark: The second argument of ``model``.
-        name: What ``dbt.ref`` takes (``'orders'``, or ``'package', 'orders'``), or what ``dbt.source`` takes. The model
+        names: What ``dbt.ref`` takes (``'orders'``, or ``'package', 'orders'``) or ``dbt.source`` takes. The model
             also has that call, as ``dbt.ref('orders')``: dbt reads a Python model's upstreams from such calls.
+        name: The same by keyword, where it is one name.
         v: The version of a versioned model; ``version`` is the same, as in ``dbt.ref``.
         by: ``column`` or ``version``; without it what the model's option ``ref_changes_by`` says, else ``column``.
         column: The column that stamps the rows; without it what the option ``ref_changes_column`` says, else
@@ -54,7 +56,8 @@ def ref_changes(
         CompilationError: The model can't read by ``ref_changes``; the message lists every reason.
     """
     unique_id = running_model("ref_changes")
-    given = upstream_of(dbt, name, version if v is None else v, "ref_changes")
+    names = names if name is None else (name, *names)
+    given = upstream_of(dbt, names, version if v is None else v, "ref_changes")
     how = {"by": by, "column": column, "unique_key": unique_key}
     asked = {"unique_id": unique_id, "upstream": table_of(given), "given": given, **how}
     read = run_macro("_ref_changes_of_python", asked)

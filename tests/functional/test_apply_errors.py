@@ -68,7 +68,9 @@ REFUSED = {
     ),
     "null_part": (
         model(FIRST, batch("(1, 'z', 'U', 9), (1, null, 'U', 9)"), SCD2, unique_key=["id", "v"]),
-        ['1 row(s) have NULL in the key id, v (only a truncate may), for example {"id":1,"v":null,"sequence":9}'],
+        [
+            '1 row(s) have NULL in the key id, v (only a truncate may, under stored_as_scd_type 1), for example {"id":1,"v":null,"sequence":9}'
+        ],
     ),
     "null_in_a_list": (
         model(FIRST, batch("(1, 'z', null, 9), (7, 'x', 'U', 9)"), {**GOOD, "sequence_by": ["seq", "op"]}),

@@ -324,7 +324,7 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     catalog = "" if changes.format == "hudi" else "spark_catalog."  # Hudi's procedures take no catalog
     calls = {
         "python_all": "'given', 'kept', unique_key='id'",
-        "python_net": f"'{changes.project.schema}.kept', unique_key=['id'], format='net', end='{version}'",
+        "python_net": f"name='{changes.project.schema}.kept', unique_key=['id'], format='net', end='{version}'",
         "python_in_a_catalog": f"'{catalog}{changes.project.schema}.kept', unique_key='id'",
         "python_none": f"'given', 'kept', unique_key='id', begin=datetime.datetime.fromisoformat('{moment}')",
     }
@@ -518,3 +518,22 @@ def test_a_clone_over_a_table_is_a_change_of_its_rows_as_far_as_the_feed_is_know
     assert changes.answer("of_bare", "bare") == [last]
     for name, row in {"fed": (1, "5", None), "same": (1, "5", 7)}.items():
         assert changes.answer(f"of_{name}", name) == [("i", None, row), ("d", row, None), cloned, last]
+
+
+@pytest.mark.one_format("delta")
+def test_a_view_over_deltas_feed_is_refused_and_an_operation_may_ask(changes: Changes) -> None:
+    changes.create("kept", "id int, v string")
+    changes.write("kept", "insert into {t} values (1, 'a')")
+    asked = "dbt_cdc.table_changes(target.schema ~ '.kept', unique_key='id')"
+    changes.project.write(
+        {
+            "models/seen.sql": f"select op from {{{{ {asked} }}}}",
+            "macros/told.sql": "{% macro told() %}{% do log('told ' ~ run_query('select op, after.v from ' ~ "
+            f"{asked})[0].values() | list, info=true) %}}{{% endmacro %}}",
+        }
+    )
+    message = changes.project.error("run")
+    assert "model.consumer.seen can't run, nothing was written" in message
+    assert "Spark makes no view over Delta's change feed, got a model of materialized 'view' (dbt's default)" in message
+    changes.project.dbt("run-operation", "told")
+    assert "told ['i', 'a']" in changes.project.log()

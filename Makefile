@@ -35,10 +35,10 @@ $(VENV)/ready: requirements/dev.txt pyproject.toml profiles.example.yml
 setup: $(VENV)/ready ## environment and jars, fetched once
 
 demo: setup ## the main job
-	$(BIN)/python integration_tests/demo.py
+	$(BIN)/python -m integration_tests.demo
 
 demo-iceberg: setup ## the same on Apache Iceberg
-	$(BIN)/python integration_tests/demo.py --target iceberg
+	$(BIN)/python -m integration_tests.demo --target iceberg
 
 test: environments lint test-delta test-iceberg test-hudi
 

@@ -1,6 +1,6 @@
 """The main job, as a story: three business days through seeds, models and snapshots, and what happened on each.
 
-    python integration_tests/demo.py [--target delta|iceberg|…]
+    python -m integration_tests.demo [--target delta|iceberg|…]
 
 Everything runs in this process, on the Spark that the profile's target names (local by default).
 """
@@ -16,32 +16,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from dbt.cli.main import dbtRunner
+
+from integration_tests.quick_spark import NO_SYNC, parse_macros_once, submit_arguments
 
 HERE = Path(__file__).resolve().parent
 SCHEMA = "dbt_cdc"
 SPARK_LOG = HERE / "logs" / "spark.log"
-#: A JVM that lives for a minute gains more from starting quickly than from compiling well.
-SHORT_LIVED = (
-    "-XX:TieredStopAtLevel=1 -XX:CompileThresholdScaling=3 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC -Xmn700m"
-    " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-)
-#: Hadoop calls `chmod` and `readlink` for each small file of a commit; on Linux a JVM can start them with one `exec`.
-QUICK_CALLS = "-Djdk.lang.Process.launchMechanism=VFORK" if sys.platform == "linux" else ""
-#: The metastore is made anew by every demo: Derby need not wait for the disk.
-NO_SYNC = "-Dderby.system.durability=test"
-#: Plans of small tables cost more than their rows: they are neither compiled nor adapted while they run, and have one
-#: task a stage.
-SMALL_PLANS = {
-    "spark.sql.shuffle.partitions": "1",
-    "spark.sql.files.minPartitionNum": "1",
-    "spark.sql.leafNodeDefaultParallelism": "1",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.ui.explainMode": "simple",
-}
 
 
 class Shop:
@@ -97,27 +78,6 @@ def print_table(names: Iterable[str], rows: Iterable[list[Any]]) -> None:
         print("  " + "  ".join(value.ljust(width) for value, width in zip(row, widths, strict=True)).rstrip())
         if number == 0:
             print("  " + "  ".join("-" * width for width in widths))
-
-
-def submit_arguments(target: str, *more: str) -> str:
-    """For a JVM that does little and ends; set-up keeps its classes ready in the environment."""
-    classes = f"-XX:SharedArchiveFile={Path(sys.prefix) / target}.jsa"
-    plans = [f"--conf {name}={value}" for name, value in SMALL_PLANS.items()]
-    return " ".join(
-        [*plans, f"--driver-java-options '{' '.join([SHORT_LIVED, QUICK_CALLS, classes, *more])}'", "pyspark-shell"]
-    )
-
-
-def parse_macros_once() -> None:
-    """dbt parses the text of its 900 macros twice for each command of other --vars: here, once for the process."""
-    parse, parsed = jinja2.Environment.parse, dict[tuple[type, str], jinja2.nodes.Template]()
-
-    def parse_once(self: jinja2.Environment, source: str, *more: str | None) -> jinja2.nodes.Template:
-        if (type(self), source) not in parsed:
-            parsed[type(self), source] = parse(self, source, *more)
-        return parsed[type(self), source]
-
-    jinja2.Environment.parse = parse_once  # type: ignore[method-assign]
 
 
 def quiet_spark() -> None:

@@ -17,7 +17,7 @@ import pytest
 from dbt_common.tests import enable_test_caching
 from pyspark.sql import SparkSession
 
-from integration_tests import demo
+from integration_tests import quick_spark
 from tests.support.project import Project
 from tests.support.spark import profile_target, start_session, test_settings
 
@@ -54,7 +54,7 @@ def write_no_manifests() -> None:
 
 
 def pytest_configure() -> None:
-    demo.parse_macros_once()
+    quick_spark.parse_macros_once()
     write_no_manifests()
     enable_test_caching()  # dbt's own, of what it finds in the text of macros
 

@@ -17,7 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_cdc import _hash_diff_checks as checks
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
-from integration_tests import demo
+from integration_tests import quick_spark
 from tests.support.hash_diff import PROPERTIES, Expected, Killed, Model, Rows, kill
 from tests.support.killed_load import EACH_KIND, STAGES
 from tests.support.project import Project
@@ -287,7 +287,7 @@ def test_a_process_killed_while_it_writes_leaves_what_the_next_one_makes_good(
     table_format: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     last = len(STAGES) if pytestconfig.getoption("--every-test") else EACH_KIND
-    quick = {"PYSPARK_SUBMIT_ARGS": demo.submit_arguments(table_format), "DBT_CDC_DRIVER_MEMORY": "1g"}
+    quick = {"PYSPARK_SUBMIT_ARGS": quick_spark.submit_arguments(table_format), "DBT_CDC_DRIVER_MEMORY": "1g"}
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **quick}
     command = [sys.executable, "-m", "tests.support.killed_load", table_format, str(tmp_path / "warehouse"), str(last)]
 

@@ -24,7 +24,7 @@ from unittest.mock import patch
 
 import pyspark
 
-from integration_tests.demo import QUICK_CALLS, SMALL_PLANS
+from integration_tests.quick_spark import QUICK_CALLS, SMALL_PLANS
 from tests.support.ports import free_port
 from tests.support.spark import profile_target
 

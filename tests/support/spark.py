@@ -12,7 +12,7 @@ import yaml
 from jinja2 import Environment
 from pyspark.sql import SparkSession
 
-from integration_tests.demo import QUICK_CALLS, SMALL_PLANS
+from integration_tests.quick_spark import QUICK_CALLS, SMALL_PLANS
 
 ROOT = Path(__file__).resolve().parents[2]
 

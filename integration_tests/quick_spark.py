@@ -1,4 +1,4 @@
-"""What makes a run of small tables quick: options of Spark and its JVM, dbt's macros parsed once. For demo and tests."""
+"""What makes a run of small tables quick: options of Spark and its JVM, macros parsed once. For demo and tests."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ export TZ := UTC
 export DBT_SEND_ANONYMOUS_USAGE_STATS := false
 
 .DEFAULT_GOAL := help
-.PHONY: help requirements setup demo demo-iceberg test environments lint lock test-delta test-iceberg test-hudi clean
+.PHONY: help requirements setup demo demo-iceberg test environments lint lock test-delta test-iceberg test-hudi test-all clean
 JAVA := "$(if $(JAVA_HOME),$(JAVA_HOME)/bin/)java"
 
 help:
@@ -60,6 +60,9 @@ test-delta: setup ## the tests on Delta, servers (thrift, Spark Connect) include
 test-iceberg: setup ## the tests on Iceberg, dbt's own for snapshots included
 	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional $(WORKERS) \
 	  --table-format iceberg $(OPTIONS)
+
+test-all: ## every test on both formats, also those that `make test` asks of one (some hours)
+	$(MAKE) --no-print-directory test-delta test-iceberg OPTIONS="--every-test $(OPTIONS)"
 
 # Hudi's own tests, and those that ask the same of every format
 test-hudi: $(HUDI)/ready ## Hudi, on pyspark 3.5

@@ -142,7 +142,8 @@ where _dbt_cdc_contradictory
     {%- set row = run_query(query)[0] -%}
     {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
     {%- set new = plan.new | map(attribute='name') | join(', ') -%}
-    {%- set remedy = "make " ~ told_apart ~ " tell them apart, or set 'on_conflict: resolve'" if not new
+    {%- set each_once = "give each key once in an image" if plan.options.source_kind == 'snapshot' else "make " ~ told_apart ~ " tell them apart" -%}
+    {%- set remedy = each_once ~ ", or set 'on_conflict: resolve'" if not new
                      else "where they differ in what is new, " ~ new ~ ", alone, give only events that were not given before it,"
                           ~ " or run with --full-refresh; else make " ~ told_apart ~ " tell them apart" -%}
     {%- do return(row[0] ~ " key(s) have different events with the same sequence, for example " ~ row[1] ~ ": " ~ remedy) -%}

@@ -122,7 +122,9 @@
         {%- do return('date_from_unix_date(try_cast(' ~ number ~ ' as int))') -%}
     {%- elif base == 'date' -%}
         {%- set day = {'millis': '86400000', 'micros': '86400000000', 'nanos': '86400000000000'}[encoding] -%}
-        {%- do return('date_from_unix_date(try_cast(' ~ dbt_cdc._whole_part(number, day) ~ ' as int))') -%}
+        {#- with a time of day it is no date -#}
+        {%- set days = 'try_cast(' ~ number ~ ' div ' ~ day ~ ' as int)' -%}
+        {%- do return('if(' ~ number ~ ' % ' ~ day ~ ' = 0, date_from_unix_date(' ~ days ~ '), null)') -%}
     {%- endif -%}
     {%- set micros = {'millis': 'try_multiply(' ~ number ~ ', 1000)', 'micros': number, 'nanos': dbt_cdc._whole_part(number, '1000')}[encoding] -%}
     {%- if type | lower | trim == 'timestamp_ntz' -%}

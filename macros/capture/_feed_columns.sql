@@ -41,6 +41,15 @@
 {%- endmacro -%}
 
 
+{%- macro _json_key_faults(columns) -%}
+    {%- set faults = [] -%}
+    {%- for name, type in columns.items() if modules.re.search('(?i)\\bmap\\s*<(?!\\s*string\\b)', type | string) -%}
+        {%- do faults.append("from_debezium: column '" ~ name ~ "': keys of a map are text in JSON, expected map<string, …>, got " ~ type) -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
 {%- macro _feed_name_faults(feed, names, own) -%}
     {#- Names that stand twice, in whatever case, or beside those of the feed's own columns. -#}
     {%- set faults, taken = [], own | list -%}

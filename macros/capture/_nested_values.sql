@@ -32,11 +32,17 @@
 {%- endmacro -%}
 
 
+{%- macro _read_from_text() -%}
+    {#- Types whose values are read from text, wherever they stand in JSON. -#}
+    {%- do return(['timestamp', 'date', 'char', 'varchar', 'character']) -%}
+{%- endmacro -%}
+
+
 {%- macro _json_type(type) -%}
     {#- The type that JSON is read in, to be read on by _nested_value: moments as text, decimals with all the places there are. -#}
     {%- set nested, base = dbt_cdc._type_parts(type), dbt_cdc._base_type(type) -%}
     {%- if nested is none -%}
-        {%- if base in ['timestamp', 'date'] -%}{%- do return('string') -%}{%- endif -%}
+        {%- if base in dbt_cdc._read_from_text() -%}{%- do return('string') -%}{%- endif -%}
         {%- if base != 'decimal' -%}{%- do return(type) -%}{%- endif -%}
         {%- set digits = modules.re.findall('[0-9]+', type) or ['10'] -%}
         {%- do return('decimal(38, ' ~ (38 - (digits[0] | int) + (digits[1] if digits | length > 1 else 0) | int) ~ ')') -%}
@@ -52,7 +58,7 @@
 {%- macro _nested_value(value, name, type, depth=0) -%}
     {#- A value of _json_type(type) as `type`; `name`: of the column, for the error. -#}
     {%- set nested, item, inner = dbt_cdc._type_parts(type), 'item_' ~ depth, depth + 1 -%}
-    {%- if dbt_cdc._json_type(type) == type or (nested is none and dbt_cdc._base_type(type) not in ['timestamp', 'date', 'decimal']) -%}
+    {%- if dbt_cdc._json_type(type) == type or (nested is none and dbt_cdc._base_type(type) not in dbt_cdc._read_from_text() + ['decimal']) -%}
         {%- do return(value) -%}
     {%- elif nested is none -%}
         {%- do return(dbt_cdc._nested_leaf(value, name, type)) -%}
@@ -77,6 +83,8 @@
     {%- if base == 'decimal' -%}
         {%- set cast = 'cast(' ~ value ~ ' as ' ~ type ~ ')' -%}
         {%- set read = 'if(' ~ cast ~ ' = ' ~ value ~ ', ' ~ cast ~ ', null)' -%}
+    {%- elif base not in ['timestamp', 'date'] -%}
+        {%- set read = dbt_cdc._read_as(value, type) -%}
     {%- else -%}
         {%- set number = 'date_from_unix_date(try_cast(' ~ value ~ ' as int))' if base == 'date' else 'null' -%}
         {%- set read = 'if(' ~ is_number ~ ', ' ~ number ~ ', ' ~ dbt_cdc._read_as(value, type) ~ ')' -%}

@@ -37,6 +37,7 @@
     {%- endif -%}
     {%- do faults.extend(dbt_cdc._feed_column_faults('from_debezium', columns)) -%}
     {%- do faults.extend(dbt_cdc._encoding_faults(columns, encodings)) -%}
+    {%- do faults.extend(dbt_cdc._json_key_faults(columns) if form == 'json' and columns is mapping else []) -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- set feed = {'relation': relation, 'form': form, 'columns': columns, 'value': dbt_cdc._quoted_list(path) | join('.'),
                     'encodings': encodings, 'sequence': sequence, 'has': found, 'binary': type == 'binary'} -%}

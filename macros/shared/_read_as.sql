@@ -33,10 +33,13 @@
 
 {%- macro _read_from(value, given, type) -%}
     {#- As _read_as, where the value is of the type `given`: a number or moment that comes back from its cast as another one (3.7 as
-        int, 10:30 as a date) is none either. Of a double as float the nearest is taken. -#}
-    {%- set read, family = dbt_cdc._read_as(value, type), dbt_cdc._family_of_type(given | lower) -%}
+        int, 10:30 as a date) is none either, nor a number a moment: what it counts is not said. Of a double as float the nearest is
+        taken. -#}
+    {%- set read, family, base = dbt_cdc._read_as(value, type), dbt_cdc._family_of_type(given | lower), dbt_cdc._base_type(type) -%}
+    {%- set wanted = dbt_cdc._family_of_type({'long': 'bigint', 'integer': 'int', 'short': 'smallint', 'byte': 'tinyint'}.get(base, base)) -%}
+    {%- if [family, wanted] | sort in [['moment', 'number'], ['date', 'number']] -%}{%- do return('cast(null as ' ~ type ~ ')') -%}{%- endif -%}
     {%- set exact = ['tinyint', 'byte', 'smallint', 'short', 'int', 'integer', 'bigint', 'long', 'double', 'boolean', 'date'] -%}
-    {%- if family not in ['number', 'moment'] or dbt_cdc._base_type(type) not in exact -%}{%- do return(read) -%}{%- endif -%}
+    {%- if family not in ['number', 'moment'] or base not in exact -%}{%- do return(read) -%}{%- endif -%}
     {%- do return('if(cast(' ~ read ~ ' as ' ~ given ~ ') = ' ~ value ~ ', ' ~ read ~ ', null)') -%}
 {%- endmacro -%}
 

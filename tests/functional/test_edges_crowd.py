@@ -8,6 +8,7 @@ import time
 import pytest
 
 from tests.support.project import Project
+from tests.support.spark import session_conf
 
 READER = """
     {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
@@ -59,16 +60,12 @@ def test_many_models_start_at_once_on_an_empty_database_and_a_long_history_is_re
     assert of_few != asked
     # plans as users have them
     usual = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
-    small = {name: project.spark.conf.get(name) for name in usual}
-    for name, value in usual.items():
-        project.spark.conf.set(name, value)
     seconds: dict[str, list[float]] = {asked: [], of_few: []}
-    for question in [asked, of_few] * 4:
-        started = time.monotonic()
-        assert len(project.rows(question)) == 1
-        seconds[question].append(time.monotonic() - started)
-    for name, value in small.items():
-        project.spark.conf.set(name, str(value))
+    with session_conf(project.spark, usual):
+        for question in [asked, of_few] * 4:
+            started = time.monotonic()
+            assert len(project.rows(question)) == 1
+            seconds[question].append(time.monotonic() - started)
     assert min(seconds[asked]) < 8 * min(seconds[of_few]), seconds.values()
 
     project.sql(f"drop table {metadata}.cdc_metadata")

@@ -19,6 +19,8 @@ REFUSED: dict[str, tuple[str, Any, str | None, str]] = {
     "number_within": ("array<timestamp>", [1700000000123456], None, "(timestamp) can not be read from: 1700000000123456"),
     "time_within": ("map<string,timestamp>", {"a": "12:00:00"}, None, "(timestamp) can not be read from: 12:00:00"),
     "more_than_a_day": ("struct<`a b`: date>", {"a b": "2024-01-31T10:30:00Z"}, None, "(date) can not be read from: 2024-01-31T"),
+    "long_text_within": ("array<varchar(3)>", ["abcd"], None, "column v (varchar(3)) can not be read from: abcd"),
+    "date_with_time": ("date", 1700000000123, "io.debezium.time.Timestamp", "(date) can not be read from: 1700000000123"),
     "infinite_date": ("date", -2147472692, "io.debezium.time.Date", "(date) can not be read from: -2147472692"),
     "endless_date": ("date", 2147483647, "io.debezium.time.Date", "(date) can not be read from: 2147483647"),
     "infinite_micros": ("timestamp", 9223372036854775807, "io.debezium.time.MicroTimestamp", "from: 9223372036854775807"),
@@ -33,6 +35,7 @@ TYPED_REFUSED = {
     "cut_decimal": ("bigint", "cast(3.7 as decimal(38,10))", "(bigint) can not be read from: 3.7"),
     "cut_time": ("date", "timestamp'2024-01-31 10:30:00'", "(date) can not be read from: 2024-01-31 10:30:00"),
     "inexact_double": ("double", "9007199254740993L", "(double) can not be read from: 9007199254740993"),
+    "seconds": ("bigint", "timestamp'2024-01-31 10:30:00'", "(bigint) can not be read from: 2024-01-31 10:30:00"),
     "no_boolean": ("boolean", "3.7D", "(boolean) can not be read from: 3.7"),
 }
 
@@ -128,6 +131,7 @@ def test_a_feed_that_can_not_be_asked_for_is_refused(project: Project) -> None:
         "no_value": "from_debezium(target.schema ~ '.raw', columns={'id': 'int'}, value=none)",
         "not_there": "from_debezium(target.schema ~ '.nowhere', columns={'id': 'int'})",
         "twice": "from_debezium(target.schema ~ '.raw', columns={'id': 'int', 'Id': 'int'})",
+        "keys": "from_debezium(target.schema ~ '.raw', columns={'id': 'map<int, string>'})",
         "taken": "from_dms(target.schema ~ '.taken', sequence='seq')",
     }
     project.write({f"models/{name}.sql": f"{MODEL}{{{{ dbt_cdc.{call} }}}}" for name, call in calls.items()})
@@ -137,4 +141,8 @@ def test_a_feed_that_can_not_be_asked_for_is_refused(project: Project) -> None:
         f"from_debezium: {project.schema}.nowhere does not exist or has no columns; build it first" in told["not_there"]
     )
     assert "from_debezium: the column 'Id' stands twice: give it once" in told["twice"]
+    assert (
+        "from_debezium: column 'id': keys of a map are text in JSON, expected map<string, …>, got map<int"
+        in told["keys"]
+    )
     assert "from_dms: the feed has a column '_ts' itself: give the table's one another name before" in told["taken"]

@@ -64,6 +64,11 @@ def land(project: Project, *lines: str, header: str = HEADER) -> None:
     project.write({"landing/people.csv": "\n".join([header, *lines])})
 
 
+@pytest.fixture(autouse=True)
+def first_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HASH_DIFF_DAY", "2020-01-01")
+
+
 def run(project: Project, day: str) -> Any:
     os.environ["HASH_DIFF_DAY"] = day
     project.dbt("run")

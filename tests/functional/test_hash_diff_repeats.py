@@ -21,7 +21,7 @@ from integration_tests import quick_spark
 from tests.support.hash_diff import PROPERTIES, Expected, Killed, Model, Rows, kill
 from tests.support.killed_load import EACH_KIND, STAGES
 from tests.support.project import Project
-from tests.support.spark import ROOT
+from tests.support.spark import ROOT, session_conf
 
 
 def model(project: Project, **options: Any) -> Model:
@@ -170,11 +170,8 @@ def test_the_comparison_joins_digests_only_and_a_small_delta_goes_to_the_table(
 
     assert joins("2020-01-02", rows(_1="A", _2="b"), "full") == {("SortMergeJoin", "FullOuter")}
     # a small delta is sent whole to every task by this code's own choice, not as Spark finds it small
-    project.spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
-    try:
+    with session_conf(project.spark, {"spark.sql.autoBroadcastJoinThreshold": "-1"}):
         found = joins("2020-01-03", rows(_1="x"), "delta")
-    finally:
-        project.spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
     assert ("BroadcastHashJoin", "LeftSemi") in found and {how for _, how in found} == {"LeftSemi", "LeftOuter"}
 
 

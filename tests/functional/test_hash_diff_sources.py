@@ -6,6 +6,7 @@ import pytest
 
 from dbt_cdc._hash_diff_history import History
 from tests.support.project import Project
+from tests.support.spark import session_conf
 
 MODEL = """
     def model(dbt, spark):
@@ -119,11 +120,8 @@ def test_a_branch_is_refused_and_a_collation_is_none_of_the_tables(project: Proj
     project.write({"models/people.yml": PHONES.partition("columns:")[0]})
     project.sql("create view {schema}.one as select 1 as id, 'a' collate UTF8_LCASE as v")
     project.sql("create view {schema}.two as select 1 as id, 'A' collate UTF8_LCASE as v")
-    project.spark.conf.set("spark.wap.branch", "audit")
-    try:
+    with session_conf(project.spark, {"spark.wap.branch": "audit"}):
         error = project.error(*load("one", 1))
-    finally:
-        project.spark.conf.unset("spark.wap.branch")
     assert "spark.wap.branch is audit, and the tables have write.wap.enabled: loads go to the main branch" in error
     assert project.tables() == {"one", "two"}
     project.dbt(*load("one", 1))

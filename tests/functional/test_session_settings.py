@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from tests.support.project import Project
+from tests.support.spark import session_conf
 
 READER = """
     {{ config(materialized='incremental', incremental_strategy='merge', unique_key='name') }}
@@ -25,16 +23,6 @@ SNAPSHOT = """
     select * from {{ source('raw', 'people') }}
     {% endsnapshot %}
 """
-
-
-@contextmanager
-def setting(project: Project, name: str, value: str) -> Iterator[None]:
-    before = project.spark.conf.get(name)
-    project.spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        project.spark.conf.set(name, before or "")
 
 
 def supply(project: Project, *rows: str) -> None:
@@ -58,7 +46,7 @@ def write(project: Project, **models: str) -> None:
 def test_string_literals_without_escapes_are_refused_where_the_package_is_used(project: Project) -> None:
     supply(project, '("O\'Brien", 1)')
     write(project, reader=READER, plain="select 1 as id")
-    with setting(project, "spark.sql.parser.escapedStringLiterals", "true"):
+    with session_conf(project.spark, {"spark.sql.parser.escapedStringLiterals": "true"}):
         project.dbt("run", "--select", "plain")
         error = project.error("run")
     assert (
@@ -77,7 +65,7 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
     changed = "{{ config(materialized='table') }} select op, after.seq as seq from " + asked
     write(project, reader=READER, changed=changed)
     project.write({"snapshots/kept.sql": SNAPSHOT})
-    with setting(project, "spark.sql.timestampType", "TIMESTAMP_NTZ"):
+    with session_conf(project.spark, {"spark.sql.timestampType": "TIMESTAMP_NTZ"}):
         project.dbt("build")
         supply(project, "('a', 2)", "('b', 3)")
         project.dbt("build")
@@ -113,7 +101,7 @@ def test_a_new_column_of_hash_diff_is_an_instant_where_the_word_means_another_ty
             columns: [{name: said, data_type: timestamp_ltz}]
     """
     project.write({"models/extract.py": extract, "models/extract.yml": options.replace("columns:", "#")})
-    with setting(project, "spark.sql.timestampType", "TIMESTAMP_NTZ"):
+    with session_conf(project.spark, {"spark.sql.timestampType": "TIMESTAMP_NTZ"}):
         project.dbt("run", "--vars", "{day: 1}")
         project.write({"models/extract.yml": options})
         for day in (2, 3):
@@ -131,7 +119,7 @@ def test_delta_s_feed_is_refused_where_letters_case_counts_before_anything_is_wr
     write(project)
     project.dbt("run")
     supply(project, "('a', 2)")
-    with setting(project, "spark.sql.caseSensitive", "true"):
+    with session_conf(project.spark, {"spark.sql.caseSensitive": "true"}):
         error = project.error("run")
     assert "spark.sql.caseSensitive must be false where Delta's change feed is read, got true" in error
     assert "nothing was written" in error

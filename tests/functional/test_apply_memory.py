@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.support.project import Project
+from tests.support.shared import shared_project
 
 FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
 IMAGES = {"sequence_by": "ver", "source_kind": "snapshot", "except_column_list": ["ver"]}
@@ -20,113 +24,203 @@ def model(columns: str, runs: list[str], more: str = "", **meta: Any) -> str:
     return text
 
 
-@pytest.mark.one_format("delta")
-def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_ends(project: Project) -> None:
-    runs = [
-        "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1)",
-        "(1, 'x', 'U', 10), (2, 'z', 'U', 3)",
-        "(1, 'y', 'U', 11)",
-        "(3, 'back', 'U', 5)",
-    ]
-    lists = ["(1, array('a', null), 'U', 1)", "(1, array('a', null), 'U', 1), (1, array('b'), 'U', 2)"]
-    truncated = ["(2, 'n', 'U', 6), (null, null, 'T', 5)", "(2, 'n', 'U', 6)", "(1, 'late', 'U', 3)"]
-    at_once = {**FEED, "tombstone_retention": "INTERVAL 0 SECONDS"}
-    columns = "id, v, op, seq"
-    # a purge that is due forgets the old delete and not the young one: the late events of run 2 tell
-    young = [
-        "(1, '', 'D', 20), (2, '', 'D', 20), (3, 'k', 'U', 1)",
-        "(3, 'l', 'U', 2)",
-        "(1, 'x', 'U', 10), (2, 'x', 'U', 10)",
-    ]
+AT_ONCE = {**FEED, "tombstone_retention": "INTERVAL 0 SECONDS"}
+COLUMNS = "id, v, op, seq"
+# the late events of run 2 tell whether a purge that is due forgot a delete
+YOUNG_AND_OLD = [
+    "(1, '', 'D', 20), (2, '', 'D', 20), (3, 'k', 'U', 1)",
+    "(3, 'l', 'U', 2)",
+    "(1, 'x', 'U', 10), (2, 'x', 'U', 10)",
+]
+KEPT = [
+    "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1)",
+    "(1, 'x', 'U', 10), (2, 'z', 'U', 3)",
+    "(1, 'y', 'U', 11)",
+    "(3, 'back', 'U', 5)",
+]
+
+MODELS = {
+    "young1": model(COLUMNS, YOUNG_AND_OLD, **FEED),
+    "young2": model(COLUMNS, YOUNG_AND_OLD, stored_as_scd_type=2, **FEED),
     # where events leave columns alone, older events still count
-    partial = [
-        "(1, 'a', 1, 'U', 1, null), (2, 'b', 2, 'U', 1, null)",
-        "(1, null, 3, 'U', 2, array('n'))",
-        "(1, null, 4, 'U', 3, array('n'))",
-    ]
-    nulls = ["(1, 'a', 1, 'U', 1), (2, 'b', 2, 'U', 1)", "(1, null, 3, 'U', 2)", "(1, null, 4, 'U', 3)"]
-    project.write(
-        {
-            "models/young1.sql": model(columns, young, **FEED),
-            "models/young2.sql": model(columns, young, stored_as_scd_type=2, **FEED),
-            "models/sets1.sql": model("id, v, n, op, seq, cols", partial, columns_to_update="cols", **at_once),
-            "models/nulls1.sql": model("id, v, n, op, seq", nulls, ignore_null_updates=True, **at_once),
-            "models/kept1.sql": model(columns, runs, **FEED),
-            "models/kept2.sql": model(columns, runs, stored_as_scd_type=2, **FEED),
-            "models/forgot1.sql": model(columns, runs, **at_once),
-            "models/forgot2.sql": model(columns, runs, stored_as_scd_type=2, **at_once),
-            "models/lists2.sql": model(columns, lists, stored_as_scd_type=2, **FEED),
-            "models/emptied1.sql": model(columns, truncated, apply_as_truncates="op = 'T'", **at_once),
-        }
-    )
-    project.dbt("run", "--vars", "{run: 0}")
-    for table in ("young1", "young2"):
-        aging = "set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days"
-        markers = "_dbt_cdc_kind in ('begun', 'applied', 'purged')"
-        project.sql(f"update {{schema}}.{table}__events {aging} where id = 1 or {markers}")
-    project.dbt("run", "--vars", "{run: 1}")
-    assert project.rows("select * from {schema}.lists2 order by 3") == [(1, ["a", None], 1, 2), (1, ["b"], 2, None)]
-    # a purge also forgets that old batches are done, not that this one is
-    for table, batches in {"young1": 1, "young2": 1, "kept1": 2}.items():
-        marked = f"select _dbt_cdc_kind, count(*) from {{schema}}.{table}__events where _dbt_cdc_kind in ('begun', 'applied')"
-        assert project.rows(f"{marked} group by _dbt_cdc_kind order by 1") == [("applied", batches), ("begun", batches)]
-    assert project.rows("select * from {schema}.kept1 order by id") == [(3, "k")]
-    assert project.rows("select * from {schema}.kept2 order by id, 3") == [
-        (1, "x", 10, 20),
-        (2, "a", 1, 3),
-        (2, "z", 3, 5),
-        (3, "k", 1, None),
-    ]
-    assert project.rows("select * from {schema}.forgot1 order by id") == [(1, "x"), (2, "z"), (3, "k")]
-    assert project.rows("select * from {schema}.forgot2 order by id, 3") == [
-        (1, "x", 10, None),
-        (2, "a", 1, 3),
-        (2, "z", 3, 5),
-        (3, "k", 1, None),
-    ]
+    "sets1": model(
+        "id, v, n, op, seq, cols",
+        [
+            "(1, 'a', 1, 'U', 1, null), (2, 'b', 2, 'U', 1, null)",
+            "(1, null, 3, 'U', 2, array('n'))",
+            "(1, null, 4, 'U', 3, array('n'))",
+        ],
+        columns_to_update="cols",
+        **AT_ONCE,
+    ),
+    "nulls1": model(
+        "id, v, n, op, seq",
+        ["(1, 'a', 1, 'U', 1), (2, 'b', 2, 'U', 1)", "(1, null, 3, 'U', 2)", "(1, null, 4, 'U', 3)"],
+        ignore_null_updates=True,
+        **AT_ONCE,
+    ),
+    "kept1": model(COLUMNS, KEPT, **FEED),
+    "kept2": model(COLUMNS, KEPT, stored_as_scd_type=2, **FEED),
+    "forgot1": model(COLUMNS, KEPT, **AT_ONCE),
+    "forgot2": model(COLUMNS, KEPT, stored_as_scd_type=2, **AT_ONCE),
+    "lists2": model(
+        COLUMNS,
+        ["(1, array('a', null), 'U', 1)", "(1, array('a', null), 'U', 1), (1, array('b'), 'U', 2)"],
+        stored_as_scd_type=2,
+        **FEED,
+    ),
+    "emptied1": model(
+        COLUMNS,
+        ["(2, 'n', 'U', 6), (null, null, 'T', 5)", "(2, 'n', 'U', 6)", "(1, 'late', 'U', 3)"],
+        apply_as_truncates="op = 'T'",
+        **AT_ONCE,
+    ),
+}
 
-    project.dbt("run-operation", "purge_tombstones", "--args", "{model: kept1, retention: 1 hour}")
-    deletes = "select count(*) from {schema}.kept1__events where _dbt_cdc_kind = 'delete'"
-    assert project.rows(deletes) == [(2,)]
-    project.dbt("run-operation", "purge_tombstones", "--args", "{model: kept1, retention: 0 seconds}")
-    assert project.rows(deletes) == [(0,)]
-    assert project.rows("select * from {schema}.kept1 order by id") == [(3, "k")]
-    project.dbt(
-        "run", "--vars", "{run: 2}", "--select", "kept1", "kept2", "emptied1", "young1", "young2", "sets1", "nulls1"
-    )
-    assert project.rows("select * from {schema}.young1 order by id") == [(1, "x"), (3, "l")]
-    assert project.rows("select * from {schema}.young2 order by id, 3") == [
-        (1, "x", 10, None),
-        (2, "x", 10, 20),
-        (3, "k", 1, 2),
-        (3, "l", 2, None),
-    ]
-    for table in ("sets1", "nulls1"):
-        assert project.rows(f"select * from {{schema}}.{table} order by id") == [(1, "a", 4), (2, "b", 2)]
-    assert project.rows("select * from {schema}.kept1 order by id") == [(1, "y"), (3, "k")]
-    assert project.rows("select * from {schema}.kept2 where id = 1 order by 3") == [(1, "x", 10, 11), (1, "y", 11, 20)]
-    assert project.rows("select * from {schema}.emptied1") == [(2, "n")]  # no purge forgets a truncate
+OF_2 = [(2, "a", 1, 3), (2, "z", 3, 5)]
+#: step: table: its rows
+REMEMBERED: dict[str, dict[str, list[tuple[Any, ...]]]] = {
+    "the second batch": {
+        "lists2": [(1, ["a", None], 1, 2), (1, ["b"], 2, None)],
+        "kept1": [(3, "k")],
+        "kept2": [(1, "x", 10, 20), *OF_2, (3, "k", 1, None)],
+        "forgot1": [(1, "x"), (2, "z"), (3, "k")],
+        "forgot2": [(1, "x", 10, None), *OF_2, (3, "k", 1, None)],
+    },
+    "a purge of all deletes": {"kept1": [(3, "k")]},
+    "the third batch": {
+        "young1": [(1, "x"), (3, "l")],
+        "young2": [(1, "x", 10, None), (2, "x", 10, 20), (3, "k", 1, 2), (3, "l", 2, None)],
+        "sets1": [(1, "a", 4), (2, "b", 2)],
+        "nulls1": [(1, "a", 4), (2, "b", 2)],
+        "kept1": [(1, "y"), (3, "k")],
+        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, None)],
+        "emptied1": [(2, "n")],  # no purge forgets a truncate
+    },
+    "the run after one that was killed": {"kept1": [(1, "y")]},
+    "the fourth batch": {
+        "kept1": [(1, "y"), (3, "back")],
+        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, 5), (3, "back", 5, None)],
+    },
+}
 
+#: step: how many deletes the ledger of `kept1` has
+DELETES = {
+    "a purge of deletes older than an hour": 2,
+    "a purge of all deletes": 0,
     # a delete that a killed run recorded is kept until the table shows it, then until the retention is over
+    "a purge before the table shows what a killed run recorded": 1,
+    "the run after one that was killed": 1,
+    "the fourth batch": 0,
+}
+
+#: table: how many batches its ledger knows to be done; a purge that was due forgets the old one, not that of its run
+BATCHES = {"young1": 1, "young2": 1, "kept1": 2}
+
+
+@dataclass
+class Memory:
+    """The models, and what was seen of their tables between the runs."""
+
+    project: Project
+    seen: dict[str, dict[str, list[tuple[Any, ...]]]] = field(default_factory=dict)
+    deletes: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    batches: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+
+    def run(self, number: int, *arguments: str) -> None:
+        self.project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
+
+    def purge(self, retention: str) -> None:
+        self.project.dbt("run-operation", "purge_tombstones", "--args", f"{{model: kept1, retention: {retention}}}")
+
+    def age(self, table: str, where: str = "true") -> None:
+        """Three days pass for what a ledger holds."""
+        aging = "set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days"
+        self.project.sql(f"update {{schema}}.{table}__events {aging} where {where}")
+
+    def look(self, step: str) -> None:
+        self.seen[step] = {
+            table: self.project.rows(f"select * from {{schema}}.{table} order by id{', 3' if table[-1] == '2' else ''}")
+            for table in REMEMBERED.get(step, {})
+        }
+        if step in DELETES:
+            self.deletes[step] = self.project.rows(
+                "select count(*) from {schema}.kept1__events where _dbt_cdc_kind = 'delete'"
+            )
+
+
+def three_batches(memory: Memory) -> None:
+    """Batches with a purge that is due in the second of them, and one by hand before the third."""
+    memory.run(0)
+    for table in ("young1", "young2"):
+        memory.age(table, "id = 1 or _dbt_cdc_kind in ('begun', 'applied', 'purged')")
+    memory.run(1)
+    memory.look("the second batch")
+    for table in BATCHES:
+        marked = f"select _dbt_cdc_kind, count(*) from {{schema}}.{table}__events where _dbt_cdc_kind in ('begun', 'applied')"
+        memory.batches[table] = memory.project.rows(f"{marked} group by _dbt_cdc_kind order by 1")
+    memory.purge("1 hour")
+    memory.look("a purge of deletes older than an hour")
+    memory.purge("0 seconds")
+    memory.look("a purge of all deletes")
+    memory.run(2, "--select", *REMEMBERED["the third batch"])
+    memory.look("the third batch")
+
+
+def a_killed_run(memory: Memory) -> None:
+    """A run that was killed when it had recorded a delete, and the runs that follow."""
     killed = "(3, 9, 'delete', 0L, 'killed', now()), (null, null, 'begun', null, 'killed', now())"
     names = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, _dbt_cdc_processed_at"
-    project.sql(f"insert into {{schema}}.kept1__events ({names}) values {killed}")
-    project.dbt("run-operation", "purge_tombstones", "--args", "{model: kept1, retention: 0 seconds}")
-    assert "kept1: nothing purged, a run that was killed" in project.log()
-    assert project.rows(deletes) == [(1,)]
-    project.dbt("run", "--vars", "{run: 2}", "--select", "kept1")
-    assert project.rows("select * from {schema}.kept1") == [(1, "y")]
-    assert project.rows(deletes) == [(1,)]
-    project.sql("update {schema}.kept1__events set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days")
-    project.dbt("run", "--vars", "{run: 3}", "--select", "kept1", "kept2")
-    assert project.rows(deletes) == [(0,)]
-    assert project.rows("select * from {schema}.kept1 order by id") == [(1, "y"), (3, "back")]
-    assert project.rows("select * from {schema}.kept2 where id = 3 order by 3") == [
-        (3, "k", 1, 5),
-        (3, "back", 5, None),
-    ]
-    project.error("run-operation", "purge_tombstones", "--args", "{model: kept3}")  # dbt says why in its log alone
-    assert "unknown apply_changes model 'kept3', did you mean 'kept" in project.log()
+    memory.project.sql(f"insert into {{schema}}.kept1__events ({names}) values {killed}")
+    memory.purge("0 seconds")
+    memory.look("a purge before the table shows what a killed run recorded")
+    memory.run(2, "--select", "kept1")
+    memory.look("the run after one that was killed")
+    memory.age("kept1")
+    memory.run(3, "--select", "kept1", "kept2")
+    memory.look("the fourth batch")
+
+
+@pytest.fixture(scope="module")
+def memory(spark: SparkSession, target: dict[str, Any]) -> Iterator[Memory]:
+    with shared_project(spark, target) as project:
+        project.write({f"models/{name}.sql": text for name, text in MODELS.items()})
+        memory = Memory(project)
+        three_batches(memory)
+        a_killed_run(memory)
+        yield memory
+
+
+@pytest.mark.one_format("delta")
+@pytest.mark.parametrize(("step", "table"), [(step, table) for step, tables in REMEMBERED.items() for table in tables])
+def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_ends_after(
+    memory: Memory, step: str, table: str
+) -> None:
+    assert memory.seen[step][table] == REMEMBERED[step][table]
+
+
+@pytest.mark.one_format("delta")
+@pytest.mark.parametrize("step", DELETES)
+def test_a_purge_forgets_the_deletes_whose_retention_is_over_after(memory: Memory, step: str) -> None:
+    assert memory.deletes[step] == [(DELETES[step],)]
+
+
+@pytest.mark.one_format("delta")
+@pytest.mark.parametrize("table", BATCHES)
+def test_a_purge_forgets_that_old_batches_are_done_and_not_that_this_one_is(memory: Memory, table: str) -> None:
+    assert memory.batches[table] == [("applied", BATCHES[table]), ("begun", BATCHES[table])]
+
+
+@pytest.mark.one_format("delta")
+def test_a_purge_says_that_it_waits_for_a_run_that_was_killed(memory: Memory) -> None:
+    assert "kept1: nothing purged, a run that was killed" in memory.project.log()
+
+
+@pytest.mark.one_format("delta")
+def test_a_purge_of_an_unknown_model_names_the_one_meant(memory: Memory) -> None:
+    # dbt says why in its log alone
+    memory.project.error("run-operation", "purge_tombstones", "--args", "{model: kept3}")
+    assert "unknown apply_changes model 'kept3', did you mean 'kept" in memory.project.log()
 
 
 @pytest.mark.one_format("delta")

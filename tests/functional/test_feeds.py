@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import Row
+from pyspark.sql import Row, SparkSession
 
 from tests.support.places import write_zone
 from tests.support.project import Project
+from tests.support.shared import shared_project
 from tests.support.snapshots import SOURCES, supply
 
 pytestmark = pytest.mark.one_format("iceberg")
@@ -320,160 +322,208 @@ def test_structs_of_before_and_after_need_not_be_alike(project: Project, tmp_pat
     assert "raw_truncates is a struct, expected at least one" in project.error("run", "--select", "truncates")
 
 
-def test_what_could_mean_two_things_or_is_no_envelope_fails_and_writes_nothing(project: Project) -> None:
-    store(project, "decimals", texts([payload("c", 1, after={"amount": "1234"})]), "value string")
-    store(project, "times", texts([payload("c", 1, after={"at": 1700000000000})]), "value string")
-    too_long = "AQAAAAAAAAAAAAAAAAAAAAA="  # 2 to the 128th, in 17 bytes
-    store(project, "numbers", texts([payload("c", 1, after={"amount": too_long})]), "value string")
-    store(project, "flattened", texts([{"id": 1, "__op": "c"}]), "value string")
-    store(project, "broken", [('{"op": "c", "after": {"id": ',)], "value string")
-    document = '{"_id": 1}'  # as MongoDB's connector writes it
-    store(project, "documents", texts([payload("c", 1, after=document)]), "value string")
-    hex_text = with_schema(payload("c", 1, after={"photo": "0aff"}), {"photo": {"type": "string"}})
-    store(project, "hex_texts", texts([hex_text]), "value string")
-    store(project, "no_tombstone", [('{"payload": null, "id": 1}',)], "value string")
-    unreadable: dict[str, Any] = {"id": "x1", "amount": "a", "day": "soon", "bytes": "é!"}
-    unreadable |= {"noon": "12:00:00"}  # of which day?
-    unreadable |= {"clock": "2024-01-31T10:30:00Z", "roughly": "2024-01-31 or so", "month": "202403"}
-    unreadable |= {
-        "forever": 9223372036825200000,
-        "eternal": -9223372036832400000,
-    }  # PostgreSQL's infinity
-    unreadable |= {"ever": 9223372036825200000, "never": -9223372036832400000, "endless": 9223372036825200000}
-    unreadable |= {"doomsday": 9223372036825200000, "last_day": -9223372036832400000}
-    unreadable |= {"oldest": -9223372036854775808, "far": 4000000000000000000}
-    unreadable |= {"sizes": [1, "x"], "more": {"k": 1, "l": "y"}, "pair": {"a": {"b": [1.5]}}}
-    store(project, "unreadable", texts([payload("c", 1, after={n: v}) for n, v in unreadable.items()]), "value string")
-    micro_time = with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})
-    store(project, "micro_times", texts([micro_time]), "value string")
-    store(project, "dms_rows", [("I", "12a", "2024-01-01")], "Op string, amount string, changed string")
-    store(project, "dms_clock", [("I", "2024-01-31 10:30", "2024-01-01")], "Op string, day string, changed string")
-    store(project, "dms_finer", [("I", "10.505", "2024-01-01")], "Op string, amount string, changed string")
-    kind = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "4"}}
-    finer = with_schema(payload("c", 1, after={"amount": "MDk="}), {"amount": kind})  # 12345 ten-thousandths
-    store(project, "finer", texts([finer]), "value string")
-    image = "before struct<id: int>, after struct<id: int>, op string"
-    store(project, "structs", [((1,), (2,), "u")], image)
-    store(project, "opless", [(None, (1,), None)], image)
-    store(project, "texts", [((1,), document, "u")], "before struct<id: int>, after string, op string")
-    types = {"id": "int", "amount": "decimal(8,2)", "day": "date", "bytes": "binary", "noon": "timestamp"}
-    types |= {"forever": "timestamp", "eternal": "timestamp_ntz", "oldest": "timestamp", "far": "timestamp_ntz"}
-    types |= {"ever": "timestamp", "never": "timestamp_ntz", "endless": "timestamp"}
-    types |= {"sizes": "array<int>", "more": "map<string,int>", "pair": "struct<a: struct<b: array<int>>>"}
-    types |= {"clock": "date", "roughly": "date", "month": "date", "doomsday": "date", "last_day": "date"}
-    encodings = {
-        "month": "text",
-        "amount": "text",
-        "bytes": "base64",
-        "forever": "millis",
-        "eternal": "millis",
-        "oldest": "nanos",
-    }
-    encodings |= {"ever": "micros", "never": "micros", "endless": "nanos", "far": "micros"}
-    encodings |= {"doomsday": "micros", "last_day": "nanos"}
-    one_each = {
-        f"models/unreadable_{name}.sql": model(
-            f"from_debezium({table('unreadable')}, columns={{{name!r}: {type_!r}}},"
-            f" encodings={ {n: e for n, e in encodings.items() if n == name}!r})"
-        )
-        for name, type_ in types.items()
-    }
-    project.write(
-        {
-            "models/decimals_read.sql": model(
-                f"from_debezium({table('decimals')}, columns={{'amount': 'decimal(8,2)'}})"
-            ),
-            "models/numbers_read.sql": model(
-                f"from_debezium({table('numbers')}, columns={{'amount': 'decimal(38,2)'}}, encodings={{'amount': 'base64'}})"
-            ),
-            "models/times_read.sql": model(f"from_debezium({table('times')}, columns={{'at': 'timestamp'}})"),
-            "models/flattened_read.sql": model(f"from_debezium({table('flattened')}, columns={{'id': 'int'}})"),
-            "models/broken_read.sql": model(f"from_debezium({table('broken')}, columns={{'id': 'int'}})"),
-            "models/no_tombstone_read.sql": model(f"from_debezium({table('no_tombstone')}, columns={{'id': 'int'}})"),
-            "models/documents_read.sql": model(f"from_debezium({table('documents')}, columns={{'_id': 'int'}})"),
-            "models/hex_read.sql": model(f"from_debezium({table('hex_texts')}, columns={{'photo': 'binary'}})"),
-            "models/untyped.sql": model(f"from_debezium({table('times')})"),
-            **one_each,
-            "models/micro_times_read.sql": model(f"from_debezium({table('micro_times')}, columns={{'born': 'date'}})"),
-            "models/dms_read.sql": model(
-                f"from_dms({table('dms_rows')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')"
-            ),
-            "models/dms_clock_read.sql": model(
-                f"from_dms({table('dms_clock')}, columns={{'day': 'date'}}, timestamp='changed')"
-            ),
-            "models/dms_finer_read.sql": model(
-                f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')"
-            ),
-            "models/dms_widest_read.sql": model(
-                f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(38,2)'}}, timestamp='changed')"
-            ),
-            "models/texts_read.sql": model(f"from_debezium({table('texts')})"),
-            "models/opless_read.sql": model(f"from_debezium({table('opless')})"),
-            "models/finer_read.sql": model(f"from_debezium({table('finer')}, columns={{'amount': 'decimal(8,2)'}})"),
-            "models/struct_read.sql": model(f"from_debezium({table('structs')}, columns={{'idd': 'int'}})"),
-            "models/misspelt.sql": model(
-                f"from_debezium({table('times')}, columns={{'amount': 'decimal(8,2)', 'id': 'int'}}, "
-                "encodings={'amuont': 'text', 'amount': 'bas64', 'id': 'text'})"
-            ),
-            "models/unknown_types.sql": model(
-                f"from_debezium({table('times')}, columns={{'id': 'intt', 'amount': 'decimal(8,2'}}, encodings={{'id': 'text'}})"
-            ),
-            "models/no_value.sql": model(f"from_debezium({table('times')}, columns={{'id': 'int'}}, value='valeu')"),
-        }
-    )
-    project.sql("set spark.sql.ansi.enabled = false")
-    try:
-        message = project.error("run")
-    finally:
-        project.sql("reset spark.sql.ansi.enabled")
-    for told in [
-        *(
-            f"dbt_cdc: from_debezium: column {name} ({types[name]}) can not be read from: "
-            + (value if isinstance(value, str) else json.dumps(value, separators=(",", ":")))
-            for name, value in unreadable.items()
+TOO_LONG = "AQAAAAAAAAAAAAAAAAAAAAA="  # 2 to the 128th, in 17 bytes
+DOCUMENT = '{"_id": 1}'  # as MongoDB's connector writes it
+TEN_THOUSANDTHS = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "4"}}
+IMAGE = "before struct<id: int>, after struct<id: int>, op string"
+
+#: table: its rows, and their columns where these are not one of JSON
+MISREAD_TABLES: dict[str, tuple[list[Any], str]] = {
+    "decimals": (texts([payload("c", 1, after={"amount": "1234"})]), "value string"),
+    "times": (texts([payload("c", 1, after={"at": 1700000000000})]), "value string"),
+    "numbers": (texts([payload("c", 1, after={"amount": TOO_LONG})]), "value string"),
+    "flattened": (texts([{"id": 1, "__op": "c"}]), "value string"),
+    "broken": ([('{"op": "c", "after": {"id": ',)], "value string"),
+    "documents": (texts([payload("c", 1, after=DOCUMENT)]), "value string"),
+    "hex_texts": (
+        texts([with_schema(payload("c", 1, after={"photo": "0aff"}), {"photo": {"type": "string"}})]),
+        "value string",
+    ),
+    "no_tombstone": ([('{"payload": null, "id": 1}',)], "value string"),
+    "micro_times": (
+        texts([with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})]),
+        "value string",
+    ),
+    "dms_rows": ([("I", "12a", "2024-01-01")], "Op string, amount string, changed string"),
+    "dms_clock": ([("I", "2024-01-31 10:30", "2024-01-01")], "Op string, day string, changed string"),
+    "dms_finer": ([("I", "10.505", "2024-01-01")], "Op string, amount string, changed string"),
+    # 12345 ten-thousandths
+    "finer": (
+        texts([with_schema(payload("c", 1, after={"amount": "MDk="}), {"amount": TEN_THOUSANDTHS})]),
+        "value string",
+    ),
+    "structs": ([((1,), (2,), "u")], IMAGE),
+    "opless": ([(None, (1,), None)], IMAGE),
+    "texts": ([((1,), DOCUMENT, "u")], "before struct<id: int>, after string, op string"),
+}
+
+#: model: how it reads a table, and what is said of it
+MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
+    "decimals_read": (
+        f"from_debezium({table('decimals')}, columns={{'amount': 'decimal(8,2)'}})",
+        (
+            "from_debezium can't tell how column amount (decimal(8,2)) is written, as no schema part of the envelope says"
+            " it in a way that is known. Expected: encodings={'amount': one of base64, text}",
         ),
-        "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 12a",
-        "dbt_cdc: from_dms: column day (date) can not be read from: 2024-01-31 10:30",
-        "dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 10.505",
-        "dbt_cdc: from_dms: column amount (decimal(38,2)) can not be read from: 10.505",
-        "opless has a row that is no Debezium envelope",
-        "texts has a row that is no Debezium envelope",
-        "dbt_cdc: from_debezium: column amount (decimal(8,2)) can not be read from: MDk=",
-        "can't tell how column born (date) is written",
-        "unknown column 'idd', did you mean 'id'?",
-        "from_debezium can't tell how column amount (decimal(8,2)) is written, as no schema part of the envelope says it in a way that is known. "
-        "Expected: encodings={'amount': one of base64, text}",
-        "can't tell how column at (timestamp) is written",
-        "column amount (decimal(38,2)) has a number of more than 16 bytes, which no decimal holds; ask for string to get "
-        f"it as Debezium wrote it: {too_long}",
-        "flattened has a row that is no Debezium envelope",
-        "broken has a row that is no Debezium envelope",
-        "documents has a row that is no Debezium envelope",
-        "can't tell how column photo (binary) is written",
-        "no_tombstone has a row that is no Debezium envelope",
-        "JSON has no types, got no `columns`",
-        "unknown column in encodings 'amuont', did you mean 'amount'?",
-        "unknown encoding 'bas64', did you mean 'base64'?",
-        "column 'id' of type int takes no encoding, got 'text'",
-        "unknown column in value 'valeu', did you mean 'value'?",
-        "from_debezium: column 'id': unknown type 'intt', did you mean 'int'?",
-        "from_debezium: column 'amount': unknown type 'decimal(8,2'",
-    ]:
-        assert told in message, message
-    sources = {
-        "documents",
-        "hex_texts",
-        "unreadable",
-        "micro_times",
-        "dms_rows",
-        "dms_clock",
-        "dms_finer",
-        "finer",
-        "structs",
-        "opless",
-        "texts",
-    }
-    assert project.tables() == {"decimals", "times", "numbers", "flattened", "broken", "no_tombstone", *sources}
+    ),
+    "times_read": (
+        f"from_debezium({table('times')}, columns={{'at': 'timestamp'}})",
+        ("can't tell how column at (timestamp) is written",),
+    ),
+    "numbers_read": (
+        f"from_debezium({table('numbers')}, columns={{'amount': 'decimal(38,2)'}}, encodings={{'amount': 'base64'}})",
+        (
+            "column amount (decimal(38,2)) has a number of more than 16 bytes, which no decimal holds; ask for string to"
+            f" get it as Debezium wrote it: {TOO_LONG}",
+        ),
+    ),
+    "flattened_read": (
+        f"from_debezium({table('flattened')}, columns={{'id': 'int'}})",
+        ("flattened has a row that is no Debezium envelope",),
+    ),
+    "broken_read": (
+        f"from_debezium({table('broken')}, columns={{'id': 'int'}})",
+        ("broken has a row that is no Debezium envelope",),
+    ),
+    "no_tombstone_read": (
+        f"from_debezium({table('no_tombstone')}, columns={{'id': 'int'}})",
+        ("no_tombstone has a row that is no Debezium envelope",),
+    ),
+    "documents_read": (
+        f"from_debezium({table('documents')}, columns={{'_id': 'int'}})",
+        ("documents has a row that is no Debezium envelope",),
+    ),
+    "hex_read": (
+        f"from_debezium({table('hex_texts')}, columns={{'photo': 'binary'}})",
+        ("can't tell how column photo (binary) is written",),
+    ),
+    "untyped": (f"from_debezium({table('times')})", ("JSON has no types, got no `columns`",)),
+    "micro_times_read": (
+        f"from_debezium({table('micro_times')}, columns={{'born': 'date'}})",
+        ("can't tell how column born (date) is written",),
+    ),
+    "dms_read": (
+        f"from_dms({table('dms_rows')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')",
+        ("dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 12a",),
+    ),
+    "dms_clock_read": (
+        f"from_dms({table('dms_clock')}, columns={{'day': 'date'}}, timestamp='changed')",
+        ("dbt_cdc: from_dms: column day (date) can not be read from: 2024-01-31 10:30",),
+    ),
+    "dms_finer_read": (
+        f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')",
+        ("dbt_cdc: from_dms: column amount (decimal(8,2)) can not be read from: 10.505",),
+    ),
+    "dms_widest_read": (
+        f"from_dms({table('dms_finer')}, columns={{'amount': 'decimal(38,2)'}}, timestamp='changed')",
+        ("dbt_cdc: from_dms: column amount (decimal(38,2)) can not be read from: 10.505",),
+    ),
+    "texts_read": (f"from_debezium({table('texts')})", ("texts has a row that is no Debezium envelope",)),
+    "opless_read": (f"from_debezium({table('opless')})", ("opless has a row that is no Debezium envelope",)),
+    "finer_read": (
+        f"from_debezium({table('finer')}, columns={{'amount': 'decimal(8,2)'}})",
+        ("dbt_cdc: from_debezium: column amount (decimal(8,2)) can not be read from: MDk=",),
+    ),
+    "struct_read": (
+        f"from_debezium({table('structs')}, columns={{'idd': 'int'}})",
+        ("unknown column 'idd', did you mean 'id'?",),
+    ),
+    "misspelt": (
+        f"from_debezium({table('times')}, columns={{'amount': 'decimal(8,2)', 'id': 'int'}},"
+        " encodings={'amuont': 'text', 'amount': 'bas64', 'id': 'text'})",
+        (
+            "unknown column in encodings 'amuont', did you mean 'amount'?",
+            "unknown encoding 'bas64', did you mean 'base64'?",
+            "column 'id' of type int takes no encoding, got 'text'",
+        ),
+    ),
+    "unknown_types": (
+        f"from_debezium({table('times')}, columns={{'id': 'intt', 'amount': 'decimal(8,2'}}, encodings={{'id': 'text'}})",
+        (
+            "from_debezium: column 'id': unknown type 'intt', did you mean 'int'?",
+            "from_debezium: column 'amount': unknown type 'decimal(8,2'",
+        ),
+    ),
+    "no_value": (
+        f"from_debezium({table('times')}, columns={{'id': 'int'}}, value='valeu')",
+        ("unknown column in value 'valeu', did you mean 'value'?",),
+    ),
+}
+
+#: column: its type, its encoding, and a value that is none of these; PostgreSQL's infinity is one
+UNREADABLE: dict[str, tuple[str, str | None, Any]] = {
+    "id": ("int", None, "x1"),
+    "amount": ("decimal(8,2)", "text", "a"),
+    "day": ("date", None, "soon"),
+    "bytes": ("binary", "base64", "é!"),
+    "noon": ("timestamp", None, "12:00:00"),  # of which day?
+    "clock": ("date", None, "2024-01-31T10:30:00Z"),
+    "roughly": ("date", None, "2024-01-31 or so"),
+    "month": ("date", "text", "202403"),
+    "forever": ("timestamp", "millis", 9223372036825200000),
+    "eternal": ("timestamp_ntz", "millis", -9223372036832400000),
+    "ever": ("timestamp", "micros", 9223372036825200000),
+    "never": ("timestamp_ntz", "micros", -9223372036832400000),
+    "endless": ("timestamp", "nanos", 9223372036825200000),
+    "doomsday": ("date", "micros", 9223372036825200000),
+    "last_day": ("date", "nanos", -9223372036832400000),
+    "oldest": ("timestamp", "nanos", -9223372036854775808),
+    "far": ("timestamp_ntz", "micros", 4000000000000000000),
+    "sizes": ("array<int>", None, [1, "x"]),
+    "more": ("map<string,int>", None, {"k": 1, "l": "y"}),
+    "pair": ("struct<a: struct<b: array<int>>>", None, {"a": {"b": [1.5]}}),
+}
+
+
+def read_unreadable(column: str) -> str:
+    """A call that reads one column of all those values."""
+    type_, encoding, _ = UNREADABLE[column]
+    encodings = {column: encoding} if encoding else {}
+    return f"from_debezium({table('unreadable')}, columns={ {column: type_}!r}, encodings={encodings!r})"
+
+
+@dataclass(frozen=True)
+class Misread:
+    """What was said of each model of a run, and the tables that are there after it."""
+
+    messages: dict[str, str]
+    tables: set[str]
+
+
+@pytest.fixture(scope="module")
+def misread(spark: SparkSession, target: dict[str, Any]) -> Iterator[Misread]:
+    with shared_project(spark, target) as project:
+        for name, (rows, schema) in MISREAD_TABLES.items():
+            store(project, name, rows, schema)
+        values = [payload("c", 1, after={column: value}) for column, (_, _, value) in UNREADABLE.items()]
+        store(project, "unreadable", texts(values), "value string")
+        calls = {f"unreadable_{column}": read_unreadable(column) for column in UNREADABLE}
+        calls |= {name: call for name, (call, _) in MISREAD.items()}
+        project.write({f"models/{name}.sql": model(call) for name, call in calls.items()})
+        project.sql("set spark.sql.ansi.enabled = false")
+        try:
+            results = project.invoke("run").result.results
+        finally:
+            project.sql("reset spark.sql.ansi.enabled")
+        yield Misread({result.node.name: str(result.message) for result in results}, project.tables())
+
+
+@pytest.mark.parametrize("reader", MISREAD)
+def test_what_could_mean_two_things_or_is_no_envelope_fails(misread: Misread, reader: str) -> None:
+    for told in MISREAD[reader][1]:
+        assert told in misread.messages[reader]
+
+
+@pytest.mark.parametrize("column", UNREADABLE)
+def test_a_value_that_is_none_of_the_type_asked_for_fails_and_is_shown(misread: Misread, column: str) -> None:
+    type_, _, value = UNREADABLE[column]
+    shown = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    told = f"dbt_cdc: from_debezium: column {column} ({type_}) can not be read from: {shown}"
+    assert told in misread.messages[f"unreadable_{column}"]
+
+
+def test_what_can_not_be_read_is_not_written(misread: Misread) -> None:
+    assert misread.tables == {*MISREAD_TABLES, "unreadable"}
 
 
 def test_rows_of_dms_in_csv_become_events_and_a_full_load_reads_as_r(project: Project, tmp_path: Path) -> None:
@@ -651,87 +701,120 @@ def test_a_timestamp_is_utc_in_any_session_time_zone(project: Project) -> None:
     ]
 
 
-def test_a_debezium_feed_goes_into_apply_changes_as_documented(project: Project) -> None:
-    columns = {"id": "bigint", "customer": "string", "note": "string", "placed_at": "timestamp"}
-    lists = {"tags": "array<string>", "sizes": "array<int>", "more": "map<string,string>"}
-    lists |= {"refs": "array<string>", "parts": "array<string>", "scan": "string"}
-    columns |= lists
+LISTS = {"tags": "array<string>", "sizes": "array<int>", "more": "map<string,string>"}
+LISTS |= {"refs": "array<string>", "parts": "array<string>", "scan": "string"}
+ORDER_COLUMNS = {"id": "bigint", "customer": "string", "note": "string", "placed_at": "timestamp", **LISTS}
+UNAVAILABLE = "__debezium_unavailable_value"
+
+
+def order(id_: int, customer: str, note: str) -> dict[str, Any]:
+    nested: dict[str, Any] = {"tags": ["a"], "sizes": [1, 2], "more": {"k": "v"}}
+    nested |= {"refs": ["00000000-0000-3000-8000-000000000001"], "parts": ["YQ=="], "scan": "61"}
+    if note == UNAVAILABLE:  # as PostgreSQL's large arrays and hstores come that an update left alone, and BLOBs in hex
+        nested = {"tags": [UNAVAILABLE], "sizes": [*UNAVAILABLE.encode()], "more": {UNAVAILABLE: UNAVAILABLE}}
+        nested |= {"refs": ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"], "scan": UNAVAILABLE.encode().hex()}
+        nested |= {"parts": ["X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="]}
+    return {"id": id_, "customer": customer, "note": note, "placed_at": 1700000000000000, **nested}
+
+
+def order_envelope(*parts: Any, **images: Any) -> dict[str, Any]:
     kinds = {"placed_at": {"name": "io.debezium.time.MicroTimestamp"}}
+    body = with_schema(payload(*parts, **images), {})
+    for part in body["schema"]["fields"][:2]:
+        part["fields"] = [{"type": "string", "field": name, **kinds.get(name, {})} for name in ORDER_COLUMNS]
+    return body
 
-    def row(id_: int, customer: str, note: str) -> dict[str, Any]:
-        mark = "__debezium_unavailable_value"
-        nested: dict[str, Any] = {"tags": ["a"], "sizes": [1, 2], "more": {"k": "v"}}
-        nested |= {"refs": ["00000000-0000-3000-8000-000000000001"], "parts": ["YQ=="], "scan": "61"}
-        if note == mark:  # as PostgreSQL's large arrays and hstores come that an update left alone, and BLOBs in hex
-            nested = {"tags": [mark], "sizes": [*mark.encode()], "more": {mark: mark}}
-            nested |= {"refs": ["b68a35a7-17ad-35b3-af2a-ae46edb4545a"], "scan": mark.encode().hex()}
-            nested |= {"parts": ["X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ=="]}
-        return {"id": id_, "customer": customer, "note": note, "placed_at": 1700000000000000, **nested}
 
-    def envelope(*parts: Any, **images: Any) -> dict[str, Any]:
-        body = with_schema(payload(*parts, **images), {})
-        for part in body["schema"]["fields"][:2]:
-            part["fields"] = [{"type": "string", "field": name, **kinds.get(name, {})} for name in columns]
-        return body
+ORDERS = [
+    order_envelope("r", 10, after=order(1, "Ann", "read")),
+    order_envelope("r", 10, after=order(2, "Bob", "read")),
+    order_envelope("u", 30, after=order(1, "Anna", UNAVAILABLE)),
+    order_envelope("c", 20, after=order(3, "Cid", "new")),
+    order_envelope("d", 40, before={"id": 2}),
+    None,
+]
+ORDERS_AND_LATE_ONES = [
+    order_envelope("u", 25, after=order(2, "Bobby", "late, before the delete")),
+    order_envelope("u", 50, after=order(3, "Cid", "changed")),
+    *ORDERS,
+]
 
-    first = [
-        envelope("r", 10, after=row(1, "Ann", "read")),
-        envelope("r", 10, after=row(2, "Bob", "read")),
-        envelope("u", 30, after=row(1, "Anna", "__debezium_unavailable_value")),
-        envelope("c", 20, after=row(3, "Cid", "new")),
-        envelope("d", 40, before={"id": 2}),
-        None,
-    ]
-    second = [
-        envelope("u", 25, after=row(2, "Bobby", "late, before the delete")),
-        envelope("u", 50, after=row(3, "Cid", "changed")),
-        *first,
-    ]
-    store(project, "raw", texts(first), "value string")
-    options = {
-        "sequence_by": "_sequence",
-        "apply_as_deletes": "_op = 'd'",
-        "apply_as_truncates": "_op = 't'",
-        "columns_to_update": "_columns",
-        "except_column_list": ["_op", "_ts", "_sequence", "_columns"],
-    }
+#: batch: its envelopes, and id, customer, note and placed_at of the orders after it
+ORDER_BATCHES: dict[str, tuple[list[Any], list[tuple[Any, ...]]]] = {
+    "a first batch": (ORDERS, [(1, "Anna", "read", SEEN), (3, "Cid", "new", SEEN)]),
+    "the same and late events": (ORDERS_AND_LATE_ONES, [(1, "Anna", "read", SEEN), (3, "Cid", "changed", SEEN)]),
+    "a truncate": ([order_envelope("t", 45)], [(3, "Cid", "changed", SEEN)]),
+    "events around the truncate": (
+        [
+            order_envelope("c", 44, after=order(4, "Dan", "older than the truncate, but later here")),
+            order_envelope("c", 46, after=order(5, "Eve", "after the truncate")),
+        ],
+        [(3, "Cid", "changed", SEEN), (5, "Eve", "after the truncate", SEEN)],
+    ),
+}
+ORDER_OPTIONS = {
+    "sequence_by": "_sequence",
+    "apply_as_deletes": "_op = 'd'",
+    "apply_as_truncates": "_op = 't'",
+    "columns_to_update": "_columns",
+    "except_column_list": ["_op", "_ts", "_sequence", "_columns"],
+}
+# the changes of that table are a feed in their turn, given whole each time
+COPIED = """
+    {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
+        'sequence_by': 'ts', 'stored_as_scd_type': 2, 'apply_as_deletes': "op = 'd'",
+        'column_list': ['customer', 'note']}}) }}
+    select image.*, op, ts
+    from (select if(op = 'd', before, after) as image, op, ts
+          from {{ dbt_cdc.table_changes(ref('orders')) }})
+"""
+
+
+@dataclass(frozen=True)
+class Orders:
+    """A table of orders after all batches, with the rows that it had after each, and its lists after the first."""
+
+    project: Project
+    kept: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    lists: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def orders(spark: SparkSession, target: dict[str, Any]) -> Iterator[Orders]:
     with_feed = "tblproperties={'delta.enableChangeDataFeed': 'true'}"
-    config = f"materialized='apply_changes', unique_key='id', {with_feed}, meta={{'dbt_cdc': {options}}}"
-    query = f"select * from {{{{ dbt_cdc.from_debezium({table('raw')}, columns={columns}) }}}}"
-    project.write({"models/orders.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
-    project.dbt("run")
-    kept = "select id, customer, note, placed_at from {schema}.orders order by id"
-    assert (
-        project.rows(f"select {', '.join(lists)} from {{schema}}.orders")
-        == [(["a"], [1, 2], {"k": "v"}, ["00000000-0000-3000-8000-000000000001"], ["YQ=="], "61")] * 2
-    )
-    assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "new", SEEN)]
-    assert project.columns("orders") == list(columns.items())
-    project.sql("drop table {schema}.raw")
-    store(project, "raw", texts(second), "value string")
-    project.dbt("run")
-    assert project.rows(kept) == [(1, "Anna", "read", SEEN), (3, "Cid", "changed", SEEN)]
-    project.sql("drop table {schema}.raw")
-    # the changes of that table are a feed in their turn, given whole each time
-    project.write(
-        {
-            "models/copied.sql": """
-                {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
-                    'sequence_by': 'ts', 'stored_as_scd_type': 2, 'apply_as_deletes': "op = 'd'",
-                    'column_list': ['customer', 'note']}}) }}
-                select image.*, op, ts
-                from (select if(op = 'd', before, after) as image, op, ts
-                      from {{ dbt_cdc.table_changes(ref('orders')) }})
-            """
-        }
-    )
-    late = envelope("c", 44, after=row(4, "Dan", "older than the truncate, but later here"))
-    for arrived in ([envelope("t", 45)], [late, envelope("c", 46, after=row(5, "Eve", "after the truncate"))]):
-        store(project, "raw", texts(arrived), "value string")
-        project.dbt("run")
-        project.sql("drop table {schema}.raw")
-    assert project.rows(kept) == [(3, "Cid", "changed", SEEN), (5, "Eve", "after the truncate", SEEN)]
-    assert project.rows("select id, customer, note, __END_AT is null from {schema}.copied order by id, __START_AT") == [
+    config = f"materialized='apply_changes', unique_key='id', {with_feed}, meta={{'dbt_cdc': {ORDER_OPTIONS}}}"
+    query = f"select * from {{{{ dbt_cdc.from_debezium({table('raw')}, columns={ORDER_COLUMNS}) }}}}"
+    with shared_project(spark, target) as project:
+        orders = Orders(project)
+        project.write({"models/orders.sql": f"{{{{ config({config}) }}}}\n{query}\n"})
+        for batch, (envelopes, _) in ORDER_BATCHES.items():
+            if batch == "a truncate":
+                project.write({"models/copied.sql": COPIED})
+            store(project, "raw", texts(envelopes), "value string")
+            project.dbt("run")
+            orders.kept[batch] = project.rows("select id, customer, note, placed_at from {schema}.orders order by id")
+            if batch == "a first batch":
+                orders.lists.extend(project.rows(f"select {', '.join(LISTS)} from {{schema}}.orders"))
+            project.sql("drop table {schema}.raw")
+        yield orders
+
+
+@pytest.mark.parametrize("batch", ORDER_BATCHES)
+def test_a_debezium_feed_goes_into_apply_changes_as_documented(orders: Orders, batch: str) -> None:
+    assert orders.kept[batch] == ORDER_BATCHES[batch][1]
+
+
+def test_what_debezium_marks_as_unavailable_stays_as_it_was(orders: Orders) -> None:
+    assert orders.lists == [(["a"], [1, 2], {"k": "v"}, ["00000000-0000-3000-8000-000000000001"], ["YQ=="], "61")] * 2
+
+
+def test_a_debezium_feed_gives_the_columns_asked_for(orders: Orders) -> None:
+    assert orders.project.columns("orders") == list(ORDER_COLUMNS.items())
+
+
+def test_the_changes_of_a_table_that_a_feed_goes_into_are_a_feed_in_their_turn(orders: Orders) -> None:
+    copied = "select id, customer, note, __END_AT is null from {schema}.copied order by id, __START_AT"
+    assert orders.project.rows(copied) == [
         (1, "Anna", "read", False),
         (3, "Cid", "new", False),
         (3, "Cid", "changed", True),

@@ -52,8 +52,8 @@ from versions
     {%- if after.signature == plan.signature -%}
         {%- do dbt_cdc._apply_mark(plan, batches) -%}
     {%- else -%}
-        {%- do dbt_cdc._apply_look_anew(plan) -%}
+        {%- do dbt_cdc._apply_forget_collected(plan) -%}
         {%- do plan.update(signature=after.signature) -%}
-        {%- do dbt_cdc._apply_show(plan, batches, everything=true) -%}
+        {%- do dbt_cdc._apply_to_target(plan, batches, everything=true) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -1,5 +1,5 @@
 {#- What is wrong with a batch, found by two queries before anything is written. -#}
-{%- macro _apply_examine(plan) -%}
+{%- macro _apply_measure_batch(plan) -%}
     {#- Counts and bounds of the batch alone. -#}
     {%- set null_key = dbt_cdc._quoted_list(plan.key) | join(' is null or ') ~ ' is null' -%}
     {%- do plan.update(wrong={

@@ -75,7 +75,7 @@ select
 from {{ ledger }}
 where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {%- endset -%}
-    {%- do dbt_cdc._look_again(ledger, format) -%}
+    {%- do dbt_cdc._refresh_metadata(ledger, format) -%}
     {%- set row = run_query(query)[0] -%}
     {%- do return({'signature': row[0], 'pending': row[1].split(' ') if row[1] else [],
                    'everything': row[2], 'purge_due': row[3], 'truncated': row[4], 'recorded': row[5]}) -%}

@@ -23,7 +23,7 @@
     {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'columns': [], 'properties': none, 'rebuild': false,
                      'replace': replace, 'batch': batch} -%}
     {%- for relation in [target, ledger] if relation is not none and dbt_cdc._format_of(relation) in dbt_cdc._formats() -%}
-        {%- do dbt_cdc._look_again(relation) -%}
+        {%- do dbt_cdc._refresh_metadata(relation) -%}
     {%- endfor -%}
     {%- set kept = dbt_cdc._own_properties(ledger) if ledger is not none else {} -%}
     {%- if ledger is not none and 'dbt_cdc.generation' not in kept -%}
@@ -70,7 +70,7 @@
     {%- elif pending -%}
         {%- do log('dbt_cdc: finishing ' ~ pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
-        {%- do dbt_cdc._apply_show(plan, pending, markers.everything or pending != markers.pending) -%}
+        {%- do dbt_cdc._apply_to_target(plan, pending, markers.everything or pending != markers.pending) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -79,10 +79,10 @@
     {#- Looks at the batch; nothing of it has been written yet. Old deletes are forgotten once it is found to be right. -#}
     {%- if plan.options.source_kind == 'snapshot' -%}
         {#- an image is compared with what the table holds by now -#}
-        {%- if plan.has_ledger -%}{%- do dbt_cdc._look_again(plan.target, plan.format) -%}{%- endif -%}
+        {%- if plan.has_ledger -%}{%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}{%- endif -%}
         {%- do dbt_cdc._apply_images(plan) -%}
     {%- else -%}
-        {%- do dbt_cdc._apply_examine(plan) -%}
+        {%- do dbt_cdc._apply_measure_batch(plan) -%}
     {%- endif -%}
     {%- if plan.rows and not plan.faults -%}
         {%- do dbt_cdc._apply_collect(plan) -%}
@@ -126,6 +126,6 @@ insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_col
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(record) -%}
     {%- do dbt_cdc._apply_withdraw_overtaken(plan) -%}
-    {%- set written = dbt_cdc._apply_show(plan, [plan.batch], plan.fresh_truncates > 0) -%}
+    {%- set written = dbt_cdc._apply_to_target(plan, [plan.batch], plan.fresh_truncates > 0) -%}
     {%- do return(dbt_cdc._apply_report(plan, written.counts, '-- the events, recorded\n' ~ record ~ ';\n\n' ~ written.sql)) -%}
 {%- endmacro -%}

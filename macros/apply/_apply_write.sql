@@ -1,5 +1,5 @@
 {#- Statements that write {{ this }}, and when they run again. -#}
-{%- macro _apply_show(plan, batches, everything=false) -%}
+{%- macro _apply_to_target(plan, batches, everything=false) -%}
     {#- Brings {{ this }} up to the ledger for the keys of some batches and marks those as applied. Where another run has
         recorded a batch meanwhile, what was read may have been out of date: look again, at the same keys and at those of
         batches that are not shown yet. These are marked by their own run, which may still write what it read before; an
@@ -18,7 +18,7 @@
         {%- if not now.settled -%}
             {%- set now.signature, now.everything = after.signature, now.everything or after.everything -%}
             {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
-            {%- do dbt_cdc._apply_look_anew(plan) -%}
+            {%- do dbt_cdc._apply_forget_collected(plan) -%}
             {%- do dbt_cdc._apply_check_columns(plan, batches) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -49,7 +49,7 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_look_anew(plan) -%}
+{%- macro _apply_forget_collected(plan) -%}
     {#- What was collected before, and its range of keys, no longer says all. -#}
     {%- do plan.update(bounds=none, collected=false if plan.collected is not none else none) -%}
 {%- endmacro -%}
@@ -58,14 +58,14 @@
 {%- macro _apply_write(plan, batches, signature) -%}
     {#- `signature`: of what other runs had recorded when this one looked. Where there is more by now, what has to
         change was worked out too early: nothing is written, as this run might be killed before it looks again. -#}
-    {%- do dbt_cdc._look_again(plan.target, plan.format) -%}
+    {%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}
     {%- set query = dbt_cdc._apply_changes_query(plan, batches) -%}
     {%- if plan.written -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.changes)) -%}
     {%- endif -%}
     {%- do plan.update(written=true) -%}
     {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(plan.changes, query)) -%}
-    {%- do dbt_cdc._look_again(plan.ledger, plan.format) -%}
+    {%- do dbt_cdc._refresh_metadata(plan.ledger, plan.format) -%}
     {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",
                         "count_if(_dbt_cdc_operation = 'delete')"] + dbt_cdc._apply_bound_measures(plan) -%}
     {%- set row = run_query('select ' ~ dbt_cdc._apply_signature_in(plan.ledger, plan.batch) ~ ', ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}

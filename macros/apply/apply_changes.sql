@@ -33,7 +33,7 @@
     {%- call noop_statement('main') -%}
         {{ written.sql if language == 'sql' else compiled_code }}
     {%- endcall -%}
-    {%- do dbt_cdc._tell_outcome(written.message, written.operations) -%}
+    {%- do dbt_cdc._report_outcome(written.message, written.operations) -%}
 
     {%- do dbt_cdc._keep_change_log(this, restart=state.replace) -%}
     {%- do apply_grants(this, config.get('grants'), should_revoke(state.target, full_refresh_mode=state.replace)) -%}

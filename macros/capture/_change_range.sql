@@ -21,11 +21,11 @@
             {%- do faults.append("range (" ~ ('earliest' if begin is none else begin) ~ ", " ~ end ~ "] goes beyond the last commit, expected one up to "
                 ~ dbt_cdc._commit_name(table, last) ~ "; leave `end` out to read up to the latest") -%}
         {%- elif end is not none and earliest and to < from -%}
-            {%- do faults.append(dbt_cdc._gone(table, 'earliest', end, 'ends', first, fed)) -%}
+            {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'ends', first, fed)) -%}
         {%- elif end is not none and to < from -%}
             {%- do faults.append("range (" ~ begin ~ ", " ~ end ~ "] ends before it begins; exchange the two") -%}
         {%- elif from < first or (not fed and dbt_cdc._unreadable(timeline, from, to)) -%}
-            {%- do faults.append(dbt_cdc._gone(table, begin, end, 'begins', first, fed)) -%}
+            {%- do faults.append(dbt_cdc._range_fault(table, begin, end, 'begins', first, fed)) -%}
         {%- endif -%}
     {%- endif -%}
     {#- docs are of the whole project, whether or not the tables hold a range just now: an empty one has the same columns -#}
@@ -53,7 +53,7 @@
 {%- endmacro -%}
 
 
-{%- macro _gone(table, begin, end, what, first, fed) -%}
+{%- macro _range_fault(table, begin, end, what, first, fed) -%}
     {#- `what`: which bound lies too early, 'begins' or 'ends'. -#}
     {%- set first = [first, -1 if fed else table.timeline.images_from or -1] | max -%}
     {%- set since = dbt_cdc._commit_name(table, first) if first >= 0 else "the table's first commit ("

@@ -6,7 +6,7 @@
         `own` the table without its log. A reader adds `taken_for_key`, where the key is its own. `fresh`: as it is now, also
         where another process wrote it a moment ago; `unchecked`: changes are only counted, so that neither repeated keys nor
         a log of another table are an error. -#}
-    {%- set held = dbt_cdc._held_in(relation) -%}
+    {%- set held = dbt_cdc._storage_relation(relation) -%}
     {%- set existing = dbt_cdc._load_relation(held) -%}
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
     {%- set source = dbt_cdc._source_name(relation) -%}
@@ -15,7 +15,7 @@
         {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": it " ~ got ~ ", expected a table of format "
             ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; build it first, or read the table behind the view"]) -%}
     {%- endif -%}
-    {%- if fresh -%}{%- do dbt_cdc._look_again(existing) -%}{%- endif -%}
+    {%- if fresh -%}{%- do dbt_cdc._refresh_metadata(existing) -%}{%- endif -%}
     {%- set columns = dbt_cdc._own_columns(existing) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed(
         "changes of " ~ source ~ ": ", dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key))) -%}
@@ -24,7 +24,7 @@
     {%- set table = {
         'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'unchecked': unchecked, 'log': none,
         'timeline': dbt_cdc._for_format('timeline', format)(existing),
-        'where': dbt_cdc._rows_held() if held.identifier != relation.identifier else none,
+        'where': dbt_cdc._rows_of_model() if held.identifier != relation.identifier else none,
     } -%}
     {%- set kept = dbt_cdc._change_log_of(relation, table) if log and key else none -%}
     {%- do return(dbt_cdc._with_log(table, kept) if kept is not none else table) -%}
@@ -48,7 +48,7 @@
 {%- endmacro -%}
 
 
-{%- macro _held_in(relation) -%}
+{%- macro _storage_relation(relation) -%}
     {#- The table that holds a model's rows: a hash_diff model is a view over `<model>__base`. -#}
     {%- set node = dbt_cdc._node_of(relation) -%}
     {%- if node is not none and node.config.get('materialized') == 'hash_diff' -%}
@@ -58,7 +58,7 @@
 {%- endmacro -%}
 
 
-{%- macro _rows_held() -%}
+{%- macro _rows_of_model() -%}
     {#- Which rows of a hash_diff's base table are the model's: not the marker of its last load, not what is deleted. -#}
     {%- do return('image.' ~ dbt_cdc._hash_diff_layout().is_key ~ " and image.operation <> 'D'") -%}
 {%- endmacro -%}

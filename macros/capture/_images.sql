@@ -17,7 +17,7 @@
 {%- endmacro -%}
 
 
-{%- macro _held_at(table, version, alone=false) -%}
+{%- macro _rows_at_version(table, version, alone=false) -%}
     {#- The rows that the table held at a version: `source`, for a `from` clause, and `image`, a struct with the columns
         that the table has now. `alone`: they are compared with those of no other version. -#}
     {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
@@ -124,7 +124,7 @@
     {%- set queries = [] -%}
     {%- for version, is_after in sides -%}
         {%- if version not in held -%}
-            {%- do held.update({version: dbt_cdc._held_at(table, version, alone=before is none)}) -%}
+            {%- do held.update({version: dbt_cdc._rows_at_version(table, version, alone=before is none)}) -%}
         {%- endif -%}
         {%- do queries.append(
             'select ' ~ held[version].image ~ ' as image, ' ~ is_after ~ ' as is_after, cast(' ~ position ~ ' as bigint) as position, '

@@ -2,7 +2,7 @@
     {#- Debezium's change events as rows, a subquery for a `from` clause: the table's columns (of a delete: as they were
         before), then _op, _ts, _sequence, _columns. Envelopes come as JSON text or as structs; tombstones are left out. -#}
     {%- set source_relation = dbt_cdc._feed_relation(relation) -%}
-    {%- if not execute or dbt_cdc._is_yet_to_come(source_relation) -%}
+    {%- if not execute or dbt_cdc._is_not_built_yet(source_relation) -%}
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
     {%- set feed = dbt_cdc._debezium_feed(source_relation, columns, value, encodings, sequence) -%}

@@ -2,7 +2,7 @@
     {#- Rows of AWS DMS (full load and changes) as events, a subquery for a `from` clause: the table's columns, then _op,
         _ts, _sequence. A full load has no operation: its rows read as r. -#}
     {%- set source_relation = dbt_cdc._feed_relation(relation) -%}
-    {%- if not execute or dbt_cdc._is_yet_to_come(source_relation) -%}
+    {%- if not execute or dbt_cdc._is_not_built_yet(source_relation) -%}
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
     {%- set has = dbt_cdc._feed_columns_of(source_relation, (columns if columns is mapping else {}).keys() | list + [op, timestamp, sequence]) -%}

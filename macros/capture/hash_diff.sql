@@ -55,7 +55,7 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
     {%- if base is none or not dbt_cdc._meta().get('change_log') -%}{%- do return(base is not none) -%}{%- endif -%}
     {%- set layout = dbt_cdc._hash_diff_layout() -%}
     {%- if layout.first_load not in dbt_cdc._own_properties(base) -%}{%- do return(false) -%}{%- endif -%}
-    {%- do dbt_cdc._look_again(base) -%}
+    {%- do dbt_cdc._refresh_metadata(base) -%}
     {%- do return(run_query('select 1 as ended from ' ~ base ~ ' where ' ~ layout.is_ended).rows | length > 0) -%}
 {%- endmacro -%}
 

@@ -3,7 +3,7 @@
         (Delta's change data feed, Iceberg's changelog, Hudi's CDC query) or the log that dbt_cdc keeps; where there is
         neither it compares the two versions by key. -#}
     {%- set target_relation = dbt_cdc._relation_named(relation) -%}
-    {%- if not execute or dbt_cdc._is_yet_to_come(target_relation) -%}
+    {%- if not execute or dbt_cdc._is_not_built_yet(target_relation) -%}
         {%- do return('(select cast(null as string) as op)') -%}
     {%- endif -%}
     {%- if dbt_cdc._is_given_by_test(target_relation) -%}{%- do return('(select * from ' ~ target_relation ~ ')') -%}{%- endif -%}

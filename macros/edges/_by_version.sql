@@ -86,7 +86,7 @@
         {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ table.relation ~ ' as image where false') -%}
     {%- elif old is none -%}
         {#- a column that was added after this version is in none of its rows -#}
-        {%- set held = dbt_cdc._held_at(table, new.version, alone=true) -%}
+        {%- set held = dbt_cdc._rows_at_version(table, new.version, alone=true) -%}
         {%- set rows = '(select ' ~ held.image ~ ' as image from ' ~ held.source ~ ')' -%}
         {%- set kept = ' where ' ~ table.where if table.where else '' -%}
         {%- do return('select ' ~ columns ~ ", 'i' as _op from " ~ rows ~ kept) -%}

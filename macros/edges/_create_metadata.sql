@@ -7,14 +7,14 @@
     {%- set create = dbt_cdc._create_metadata_sql(relation, format) -%}
     {%- set made = namespace(exists=false) -%}
     {%- for _ in range(30) if not made.exists -%}
-        {%- do run_query(dbt_cdc._whatever_comes_of(create)) -%}
+        {%- do run_query(dbt_cdc._ignoring_errors(create)) -%}
         {%- set made.exists = adapter.get_columns_in_relation(relation) | length > 0 -%}
     {%- endfor -%}
     {%- if not made.exists -%}{%- do run_query(dbt_cdc._make_metadata_anew_sql(relation, format) or create) -%}{%- endif -%}
 {%- endmacro -%}
 
 
-{%- macro _whatever_comes_of(statement) -%}
+{%- macro _ignoring_errors(statement) -%}
     {#- No macro can catch an error, but since version 4 Spark's own scripts can. Where one did, a query gives no rows. -#}
     {%- if run_query('select version()')[0][0].split('.')[0] | int < 4 -%}{%- do return(statement) -%}{%- endif -%}
     {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}

@@ -20,7 +20,7 @@
 {%- macro _create_metadata() -%}
     {#- Before any thread writes, and only where a selected node reads by ref_changes. -#}
     {%- set readers = dbt_cdc._selected_readers() if dbt_cdc._writes_tables() else [] -%}
-    {%- do dbt_cdc._tell_of_tables(readers) -%}
+    {%- do dbt_cdc._cache_unlisted_tables(readers) -%}
     {%- set formats = dbt_cdc._formats_of_readers(readers) -%}
     {%- if formats and not flags.EMPTY -%}
         {%- set relation = dbt_cdc._metadata_relation() -%}
@@ -64,7 +64,7 @@
 {%- endmacro -%}
 
 
-{%- macro _tell_of_tables(readers) -%}
+{%- macro _cache_unlisted_tables(readers) -%}
     {#- dbt's cache learns of the tables that a catalog does not list (_load_relation): dbt's incremental materialization, and what
         ref_changes gives, go by it, and would begin anew in every run. -#}
     {%- for node in readers if node.config.get('materialized') == 'incremental' -%}
@@ -86,7 +86,7 @@
     {%- set relation = dbt_cdc._metadata_relation() -%}
     {%- set existing = dbt_cdc._load_relation(relation) -%}
     {%- if existing is none -%}{%- do return({} if destination else []) -%}{%- endif -%}
-    {%- do dbt_cdc._look_again(existing) -%}
+    {%- do dbt_cdc._refresh_metadata(existing) -%}
     {%- set number = "if(column_type rlike 'int|float|double|decimal', watermark, null)" -%}
     {%- set query -%}
 select to_json(min_by(
@@ -133,7 +133,7 @@ values
     {{ rows | join(',\n    ') }}
     {%- endcall -%}
     {#- appends that meet would leave the session with a table that lacks one of them -#}
-    {%- do dbt_cdc._look_again(relation, format) -%}
+    {%- do dbt_cdc._refresh_metadata(relation, format) -%}
 {%- endmacro -%}
 
 

@@ -2,7 +2,7 @@
 
 {%- macro _ref_changes_of_python(unique_id, upstream, given, by, column, unique_key) -%}
     {#- `upstream`: its table; `given`: what dbt gives for it, which under `--sample` is a query of a part. -#}
-    {%- do dbt_cdc._lay_out_model(unique_id) -%}
+    {%- do dbt_cdc._set_model_context(unique_id) -%}
     {%- set relation = dbt_cdc._relation_called(upstream, limit=0 if flags.EMPTY else none) -%}
     {%- set rows = dbt_cdc._ref_changes(relation, by, column, unique_key) -%}
     {%- do dbt_cdc._claim_new_rows() -%}
@@ -18,19 +18,19 @@
     {%- if adapter.config.credentials.method | string == 'session' -%}{%- do return([]) -%}{%- endif -%}
     {%- set whole = dbt_cdc._whole_relation(relation) -%}
     {%- set format = dbt_cdc._format_of(dbt_cdc._load_relation(whole) or whole) -%}
-    {%- do return(dbt_cdc._for_format('look_again', format)(whole) if format in dbt_cdc._formats() else []) -%}
+    {%- do return(dbt_cdc._for_format('refresh_metadata', format)(whole) if format in dbt_cdc._formats() else []) -%}
 {%- endmacro -%}
 
 
 {%- macro _end_of_python(unique_id, succeeded) -%}
     {%- if 'dbt_cdc_edges' in graph.nodes.get(unique_id, {}) -%}
-        {%- do dbt_cdc._lay_out_model(unique_id) -%}
+        {%- do dbt_cdc._set_model_context(unique_id) -%}
         {%- if dbt_cdc._end_claim(succeeded) and succeeded -%}{%- do dbt_cdc._move_watermarks() -%}{%- endif -%}
     {%- endif -%}
 {%- endmacro -%}
 
 
-{%- macro _lay_out_model(unique_id) -%}
+{%- macro _set_model_context(unique_id) -%}
     {%- set node = graph.nodes[unique_id] -%}
     {%- do context.update({
         'model': node,
@@ -67,7 +67,7 @@
 
 {%- macro _claims() -%}
     {#- name -> when it was made, in seconds since 1970; negative where another run has touched it since -#}
-    {%- do dbt_cdc._look_again(dbt_cdc._load_relation(this)) -%}
+    {%- do dbt_cdc._refresh_metadata(dbt_cdc._load_relation(this)) -%}
     {%- set claims = {} -%}
     {%- for name, made in dbt_cdc._own_properties(this).items() if name.startswith('dbt_cdc.reader.') -%}
         {%- do claims.update({name: made | int}) -%}

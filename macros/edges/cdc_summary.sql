@@ -15,7 +15,7 @@
     {%- set mode = {'column': 'by ' ~ edge.get('column'), 'version': 'by version', 'all': 'all rows', 'reset': 'start again'}[edge.by] -%}
     {%- if not adapter.get_columns_in_relation(relation) -%}{%- do return([mode, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
     {#- a view whose table is gone -#}
-    {%- if not run_query(dbt_cdc._whatever_comes_of('select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe')) -%}
+    {%- if not run_query(dbt_cdc._ignoring_errors('select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe')) -%}
         {%- do return([mode, '-', "the upstream can't be read", '-']) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._columns_of(relation) -%}
@@ -40,7 +40,7 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
 
 
 {%- macro _version_state(edge, relation, columns) -%}
-    {%- if not dbt_cdc._format_of(dbt_cdc._load_relation(dbt_cdc._held_in(relation))) -%}
+    {%- if not dbt_cdc._format_of(dbt_cdc._load_relation(dbt_cdc._storage_relation(relation))) -%}
         {%- do return(['by version', edge.watermark or '-', 'the upstream keeps no versions', '-']) -%}
     {%- endif -%}
     {%- set key = fromjson(edge.column) if edge.get('column') else none -%}

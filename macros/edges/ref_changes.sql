@@ -62,7 +62,7 @@
         {#- which may give `_op` or leave it out, and can't be asked: the join is by that name, if it is there -#}
         {%- do return('(select * from ' ~ relation ~ " as given natural left join (select 'i' as _op) as by_default)") -%}
     {%- endif -%}
-    {%- set existing = none if relation.is_cte else dbt_cdc._load_relation(dbt_cdc._held_in(dbt_cdc._whole_relation(relation))) -%}
+    {%- set existing = none if relation.is_cte else dbt_cdc._load_relation(dbt_cdc._storage_relation(dbt_cdc._whole_relation(relation))) -%}
     {%- set columns = dbt_cdc._own_columns(existing) if existing is not none else [] -%}
     {%- do return('(select ' ~ (dbt_cdc._columns_beside_op(columns) or '*') ~ ", 'i' as _op" ~ from) -%}
 {%- endmacro -%}

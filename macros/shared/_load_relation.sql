@@ -37,7 +37,7 @@
 {%- endmacro -%}
 
 
-{%- macro _is_yet_to_come(relation) -%}
+{%- macro _is_not_built_yet(relation) -%}
     {#- `compile` and `docs generate` before the first run: what is not built yet can't be looked at. -#}
     {%- do return(flags.WHICH in ['compile', 'generate'] and relation is not string and not relation.is_cte and dbt_cdc._load_relation(relation) is none) -%}
 {%- endmacro -%}

@@ -50,7 +50,7 @@
         if not dbt_cdc._is_kept_by(dbt_cdc._format_of(existing), column.name) -%}
         {%- do found.append(column) -%}
     {%- endfor -%}
-    {%- if execute and not found and not dbt_cdc._is_yet_to_come(columns) -%}
+    {%- if execute and not found and not dbt_cdc._is_not_built_yet(columns) -%}
         {%- do exceptions.raise_compiler_error(
             "dbt_cdc.hash: " ~ columns ~ " has no columns that can be asked for (an ephemeral model, or not built yet), "
             ~ "expected a table or view; give the names of the columns") -%}

@@ -17,7 +17,7 @@
             {%- if name | lower in known and not stands -%}
                 {%- do faults.append(option ~ ": the name of the column '" ~ name ~ "' needs backticks, as dbt puts it into SQL as it"
                                      ~ " stands: write it as " ~ dbt_cdc._quote(name)) -%}
-            {%- elif is_name and dbt_cdc._unquoted(name) | lower not in known + dbt_cdc._words_for_now() -%}
+            {%- elif is_name and dbt_cdc._unquoted(name) | lower not in known + dbt_cdc._current_time_functions() -%}
                 {%- do faults.append(option ~ ": the source has no such column: " ~ dbt_cdc._unknown_name('column', name, names)) -%}
             {%- endif -%}
         {%- endfor -%}
@@ -26,7 +26,7 @@
 {%- endmacro -%}
 
 
-{%- macro _words_for_now() -%}
+{%- macro _current_time_functions() -%}
     {#- Functions that Spark takes without parentheses. -#}
     {%- do return(['current_date', 'current_timestamp', 'localtimestamp']) -%}
 {%- endmacro -%}

@@ -8,6 +8,6 @@
 
 
 {%- macro _tell_snapshot(inserted, updated, deleted) -%}
-    {%- do dbt_cdc._tell_outcome('OK (' ~ inserted ~ ' new, ' ~ updated ~ ' changed, ' ~ deleted ~ ' deleted)',
+    {%- do dbt_cdc._report_outcome('OK (' ~ inserted ~ ' new, ' ~ updated ~ ' changed, ' ~ deleted ~ ' deleted)',
                                  {'I': inserted, 'U': updated, 'D': deleted}) -%}
 {%- endmacro -%}

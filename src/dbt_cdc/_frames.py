@@ -117,7 +117,7 @@ def kept_on_disk(frame: Any) -> Any:
     return frame.localCheckpoint(eager=False, storageLevel=StorageLevel.DISK_ONLY)
 
 
-def let_go(kept: Any) -> None:
+def release(kept: Any) -> None:
     """Free the disk at once; over Spark Connect the server does so when the frame is no longer referred to."""
     if _is_pyspark_3():
         kept.unpersist()

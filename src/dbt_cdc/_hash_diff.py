@@ -68,8 +68,8 @@ def _sides(current: DataFrame | None, incoming: DataFrame, rule: _Rule) -> tuple
         new = rule.hashed(incoming, fields)
         old = new.limit(0).selectExpr("*", "cast(null as date) as eff_start_date")
     else:
-        current = _alive(current)
-        incoming, current = _alike(incoming, current, rule)
+        current = _current_rows(current)
+        incoming, current = _with_common_types(incoming, current, rule)
         fields, own = _data_fields(incoming), _data_fields(current)
         new, old = rule.hashed(incoming, fields), _state(current, own, _lacking(incoming, current, rule), rule)
         rule.check_keys(old, own, "current")
@@ -199,7 +199,7 @@ def _data_fields(frame: DataFrame) -> list[StructField]:
     return [f for f in frame.schema.fields if f.name.lower() not in ADDED]
 
 
-def _alive(current: DataFrame) -> DataFrame:
+def _current_rows(current: DataFrame) -> DataFrame:
     """Without the keys that an earlier comparison found gone; an `operation` without digests is somebody else's."""
     marked = {"operation", "keyhash", "nonkeyhash"} <= {name.lower() for name in current.columns}
     return current.where("operation is null or operation <> 'D'") if marked else current
@@ -212,7 +212,7 @@ def _lacking(incoming: DataFrame, current: DataFrame, rule: _Rule) -> list[str]:
     return [f.name for f in compared if f.name.lower() not in have] if {"keyhash", "nonkeyhash"} <= have else []
 
 
-def _alike(incoming: DataFrame, current: DataFrame, rule: _Rule) -> tuple[DataFrame, DataFrame]:
+def _with_common_types(incoming: DataFrame, current: DataFrame, rule: _Rule) -> tuple[DataFrame, DataFrame]:
     """Both sides with the names that incoming has and, column by column, one type."""
     given = {f.name.lower(): f for f in _data_fields(incoming)}
     own = {f.name.lower(): f for f in _data_fields(current)}

@@ -11,7 +11,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc import _hash_diff_checks as checks
 from dbt_cdc import _hash_diff_compare as comparison
-from dbt_cdc._frames import kept_on_disk, let_go, to_spark
+from dbt_cdc._frames import kept_on_disk, release, to_spark
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_guard import branch_faults, date_faults, foreign_faults, history_faults, leftover_faults
 from dbt_cdc._hash_diff_history import History
@@ -80,7 +80,7 @@ class Load:
                 counts = self._first(frame, layout, marker)
         finally:
             for held in self.held:
-                let_go(held)
+                release(held)
         self._log_stage(f"brings {self.settings.history} up to the load")
         self.history.sync(Marker(self.id, self.settings.effective_date), before=marker)
         return Outcome(

@@ -8,7 +8,7 @@
     {%- set needed = place >= table.own.timeline.images_from or dbt_cdc._has_newest_changes(table, scope) -%}
     {%- if needed -%}
         {%- do dbt_cdc._require_images(table, place, "run the model, which brings the log up to the table") -%}
-        {%- set held = dbt_cdc._held_at(table, commits[place].version) -%}
+        {%- set held = dbt_cdc._rows_at_version(table, commits[place].version) -%}
         {%- set conditions = ["logged.op != 'd'", 'logged.following is null'] -%}
         {%- for column in dbt_cdc._quoted_list(table.key) -%}
             {%- do conditions.append('logged.key.' ~ column ~ ' <=> held.image.' ~ column) -%}

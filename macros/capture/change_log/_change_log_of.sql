@@ -24,7 +24,7 @@
     {%- set lost = none if dbt_cdc._is_of_history(table, upto) else dbt_cdc._lost_log(existing, table, upto) -%}
     {%- if lost and not is_looked_at_again -%}
         {#- the log may be of a commit that another run made since this one looked at the table -#}
-        {%- do dbt_cdc._look_again(table.relation) -%}
+        {%- do dbt_cdc._refresh_metadata(table.relation) -%}
         {%- do table.update(timeline=dbt_cdc._for_format('timeline', table.format)(table.relation)) -%}
         {%- do return(dbt_cdc._change_log_of(relation, table, end_only, is_looked_at_again=true)) -%}
     {%- endif -%}

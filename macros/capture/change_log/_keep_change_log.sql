@@ -36,7 +36,7 @@
         {%- do faults.append(log ~ " was begun with " ~ what ~ " '" ~ was.replace('\n', ', ') ~ "', got '" ~ given.replace('\n', ', ')
             ~ "'; set it back, or begin a new log by dropping it" ~ (' or with --full-refresh' if model.resource_type != 'snapshot' else '')) -%}
     {%- endfor -%}
-    {%- if kept.get('dbt_cdc.restarts') != 'true' and dbt_cdc._load_relation(dbt_cdc._held_in(relation)) is none -%}
+    {%- if kept.get('dbt_cdc.restarts') != 'true' and dbt_cdc._load_relation(dbt_cdc._storage_relation(relation)) is none -%}
         {%- do faults.append(log ~ " is the log of a table that is gone: a new one has another history; drop " ~ log
             ~ " to begin a new log") -%}
     {%- endif -%}
@@ -60,7 +60,7 @@
 
 {%- macro _bring_up_change_log(relation, mode, restart=false) -%}
     {#- True if the log goes on though a run had begun to build it anew. -#}
-    {%- if dbt_cdc._load_relation(dbt_cdc._held_in(relation)) is none -%}{%- do return(none) -%}{%- endif -%}
+    {%- if dbt_cdc._load_relation(dbt_cdc._storage_relation(relation)) is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set table = dbt_cdc._changed_table(relation, unique_key=dbt_cdc._key_of_node(model), log=false) -%}
     {%- set log = none if restart else dbt_cdc._change_log_of(relation, table, end_only=true) -%}
     {%- set log = none if log is not none and log.restarts and dbt_cdc._is_replaced_since(table, log.upto) else log -%}

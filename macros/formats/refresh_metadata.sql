@@ -1,7 +1,7 @@
-{%- macro _look_again(relation, format=none) -%}
+{%- macro _refresh_metadata(relation, format=none) -%}
     {#- So that the session sees a table as it is, and not as it was before another process wrote it. `format`: where the
         relation does not say its own. -#}
-    {%- for statement in dbt_cdc._for_format('look_again', format or dbt_cdc._format_of(relation))(relation) -%}
+    {%- for statement in dbt_cdc._for_format('refresh_metadata', format or dbt_cdc._format_of(relation))(relation) -%}
         {%- do run_query(statement) -%}
     {%- endfor -%}
 {%- endmacro -%}
@@ -9,10 +9,10 @@
 
 {#- Statements without which a session would see a table as it was some seconds ago, before another process wrote it. -#}
 
-{%- macro delta__look_again(relation) -%}{%- do return([]) -%}{%- endmacro -%}
+{%- macro delta__refresh_metadata(relation) -%}{%- do return([]) -%}{%- endmacro -%}
 
 
-{%- macro iceberg__look_again(relation) -%}
+{%- macro iceberg__refresh_metadata(relation) -%}
     {#- Iceberg's catalogs in Spark keep what they have read of a table for half a minute; where its name has a dot, they keep
         what they have read of its history in spite of the first of these. -#}
     {%- set statements = ['refresh table ' ~ relation] -%}
@@ -23,4 +23,4 @@
 {%- endmacro -%}
 
 
-{%- macro hudi__look_again(relation) -%}{%- do return(['refresh table ' ~ relation]) -%}{%- endmacro -%}
+{%- macro hudi__refresh_metadata(relation) -%}{%- do return(['refresh table ' ~ relation]) -%}{%- endmacro -%}

@@ -1,4 +1,4 @@
-{%- macro _tell_outcome(message, operations) -%}
+{%- macro _report_outcome(message, operations) -%}
     {#- What a SQL node did, for dbt's log line and run_results.json: rows by operation (I, U, D) have a place of their own
         there only with the package's Python side, without which dbt keeps the message and their sum. -#}
     {%- if adapter.dbt_cdc_response is defined -%}

@@ -1,8 +1,9 @@
 {#- From the changes of a run to the records that it writes. -#}
 
 {%- macro _staging_shape(staging, strategy, target_relation) -%}
-    {#- What the merge needs to know about the kept changes: the source's columns in order, the type of dbt_valid_from.
-        `source_types` by lower-case name. -#}
+    {#- What is known of the changes, for the merge and what follows it: the source's columns in order, `source_types` by lower-case
+        name, the type of dbt_valid_from; later also `counts` of inserts, updates and deletes, what is `kept` beside the session's
+        tables, and whether `any_returning` key was found. -#}
     {%- set source_columns, time = [], namespace(type=none) -%}
     {%- set columns = adapter.get_columns_in_relation(staging) -%}
     {%- set computed = dbt_cdc._written_columns(strategy) | map('lower') | list -%}
@@ -20,6 +21,8 @@
         'source_columns': source_columns,
         'source_types': dbt_cdc._whole_types(staging, columns),
         'time_type': time.type,
+        'kept': ['changes'],
+        'any_returning': false,
     }) -%}
 {%- endmacro -%}
 

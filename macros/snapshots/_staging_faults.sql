@@ -1,6 +1,6 @@
 {%- macro _staging_faults(shape, source_sql, options, existing) -%}
     {#- What only the comparison shows: keys that are not there or not unique, in the source and among the open records, and
-        too many records to close. Leaves the counts for the log. -#}
+        too many records to close. Leaves the counts in `shape`. -#}
     {%- set strategy, target_relation, keys = shape.strategy, shape.target, [] -%}
     {%- for key in dbt_cdc._keys(strategy) -%}{%- do keys.append('dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
     {%- set has_key = keys | join(' is not null and ') ~ ' is not null' -%}
@@ -22,10 +22,8 @@
             group by {{ keys | join(', ') }}
         ) as changed_keys
     {%- endset -%}
-    {%- set counted = run_query(found) -%}
-    {#- dbt's own store of results carries the counts to the merge and to the log line -#}
-    {%- do store_raw_result(name='dbt_cdc_changes', message='', code='', agate_table=counted) -%}
-    {%- set counts = counted.rows[0] -%}
+    {%- set counts = run_query(found).rows[0] -%}
+    {%- do shape.update(counts={'insert': counts['inserted'] | int, 'update': counts['updated'] | int, 'delete': counts['deleted'] | int}) -%}
     {%- set faults = dbt_cdc._source_key_faults(dbt_cdc._keys(strategy), source_sql, counts['without_key'] | int, counts['repeated'] | int) -%}
     {%- if counts['several_open'] | int > 0 -%}
         {%- do faults.append(counts['several_open'] ~ " key(s) have several open records in " ~ target_relation
@@ -38,15 +36,15 @@
             ~ " operational_metadata on, and run adopt_operational_metadata"
             if dbt_cdc._snapshot_columns().dbt_is_deleted | lower in existing else '')) -%}
     {%- endif -%}
-    {%- if options.max_delete_fraction is not none and counts[2] | int > 0 -%}
-        {%- do faults.extend(dbt_cdc._delete_guard_faults(counts[2] | int, strategy, target_relation, options)) -%}
+    {%- if options.max_delete_fraction is not none and shape.counts['delete'] > 0 -%}
+        {%- do faults.extend(dbt_cdc._delete_guard_faults(shape.counts['delete'], strategy, target_relation, options)) -%}
     {%- endif -%}
     {%- if options.operational_metadata and shape.time_type == 'string' -%}
         {%- do faults.extend(dbt_cdc._updated_at_faults(
             strategy, '(select * from ' ~ dbt_cdc._staging_relation(target_relation) ~ " where dbt_cdc_kind <> 'delete') as changes")) -%}
     {%- endif -%}
     {#- with operational columns this was asked already, of all records -#}
-    {%- if counts['inserted'] | int > 0 and not options.operational_metadata -%}
+    {%- if shape.counts['insert'] > 0 and not options.operational_metadata -%}
         {%- do faults.extend(dbt_cdc._old_open_end_faults(shape, existing)) -%}
     {%- endif -%}
     {%- do return(faults) -%}
@@ -109,25 +107,4 @@
         "this run would close " ~ deleted ~ " of " ~ live_rows ~ " live records because the source no longer has them ("
         ~ ((deleted / [live_rows, 1] | max) | round(3)) ~ "), more than 'max_delete_fraction' allows (" ~ options.max_delete_fraction
         ~ "); check the source, or raise the option for this run"]) -%}
-{%- endmacro -%}
-
-
-{%- macro _remembered_changes() -%}
-    {%- set counts = dbt_cdc._remembered('dbt_cdc_changes').rows[0] -%}
-    {%- do return({'insert': counts[0] | int, 'update': counts[1] | int, 'delete': counts[2] | int}) -%}
-{%- endmacro -%}
-
-
-{%- macro _any_returning() -%}
-    {%- set found = dbt_cdc._remembered('dbt_cdc_returning') -%}
-    {%- do return(found is not none and found.rows | length > 0) -%}
-{%- endmacro -%}
-
-
-{%- macro _remembered(name) -%}
-    {#- A result of dbt's store can be loaded once: it is put back. -#}
-    {%- set result = load_result(name) -%}
-    {%- if not result -%}{%- do return(none) -%}{%- endif -%}
-    {%- do store_raw_result(name=name, message='', code='', agate_table=result.table) -%}
-    {%- do return(result.table) -%}
 {%- endmacro -%}

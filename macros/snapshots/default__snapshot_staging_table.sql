@@ -20,7 +20,7 @@
     {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
     {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options, existing) + dbt_cdc._drift_faults(shape, existing) -%}
-    {%- if faults -%}{%- do dbt_cdc._forget_changes() -%}{%- endif -%}
+    {%- if faults -%}{%- do dbt_cdc._forget_changes(shape) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._take_new_columns(shape, existing) -%}
     {%- do dbt_cdc._look_up_returning(shape, staging) -%}
@@ -37,9 +37,9 @@
 {%- endmacro -%}
 
 
-{%- macro _forget_changes() -%}
-    {#- `returning` reads `changes`: it can't be found any more once that is gone -#}
-    {%- for kind in (['returning'] if dbt_cdc._remembered('dbt_cdc_returning') is not none else []) + ['changes'] -%}
+{%- macro _forget_changes(shape) -%}
+    {#- the last one first: `returning` reads `changes`, and can't be found any more once that is gone -#}
+    {%- for kind in shape.kept | reverse -%}
         {%- set kept = dbt_cdc._staging_relation(this, kind) -%}
         {%- do run_query('uncache table if exists ' ~ kept) -%}
         {%- do run_query('drop view if exists ' ~ kept) -%}
@@ -58,10 +58,10 @@
 
 {%- macro _look_up_returning(shape, staging) -%}
     {#- Only where it can matter: there are new keys, and the strategy takes its times from the source. -#}
-    {%- if dbt_cdc._remembered_changes()['insert'] == 0
+    {%- if shape.counts['insert'] == 0
             or shape.strategy.updated_at | trim == snapshot_get_time() | trim -%}{%- do return(none) -%}{%- endif -%}
     {%- set returning = dbt_cdc._staging_relation(shape.target, 'returning') -%}
     {%- do run_query('cache table ' ~ returning ~ ' as\n' ~ dbt_cdc._returning_keys(shape, staging)) -%}
-    {%- set found = run_query('select 1 as found from ' ~ returning ~ ' limit 1') -%}
-    {%- do store_raw_result(name='dbt_cdc_returning', message='', code='', agate_table=found) -%}
+    {%- do shape.kept.append('returning') -%}
+    {%- do shape.update(any_returning=run_query('select 1 as found from ' ~ returning ~ ' limit 1').rows | length > 0) -%}
 {%- endmacro -%}

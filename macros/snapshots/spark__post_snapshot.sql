@@ -1,9 +1,9 @@
 {#- dbt-spark's own, then the kept changes go, and dbt's log line gets the counts. -#}
 {%- macro spark__post_snapshot(staging_relation) -%}
     {%- do dbt.spark__post_snapshot(staging_relation) -%}
-    {%- do dbt_cdc._forget_changes() -%}
-    {%- set changes = dbt_cdc._remembered_changes() -%}
-    {%- do dbt_cdc._tell_snapshot(changes['insert'], changes['update'], changes['delete']) -%}
+    {%- set shape = model.pop('_dbt_cdc_shape') -%}
+    {%- do dbt_cdc._forget_changes(shape) -%}
+    {%- do dbt_cdc._tell_snapshot(shape.counts['insert'], shape.counts['update'], shape.counts['delete']) -%}
 {%- endmacro -%}
 
 

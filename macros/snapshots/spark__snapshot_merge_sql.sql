@@ -4,8 +4,8 @@
     run did since the changes were worked out: a key must have exactly the open record that it had then, or the whole
     statement fails. Two runs at once can't leave two open records of a key. -#}
 {%- macro spark__snapshot_merge_sql(target, source, insert_cols) -%}
-    {%- set changes, shape = dbt_cdc._remembered_changes(), model.pop('_dbt_cdc_shape') -%}
-    {%- if changes.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
+    {%- set shape = model['_dbt_cdc_shape'] -%}
+    {%- if shape.counts.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
     {%- set columns, names = dbt_cdc._snapshot_columns(), dbt_cdc._operational_columns() -%}
     {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- set values = dbt_cdc._insert_values(shape) -%}
@@ -49,7 +49,7 @@
         if(dbt_cdc_closes, null, {{ value }}) as dbt_cdc_column_{{ loop.index }}
         {%- endfor %}
     from (
-        {{ dbt_cdc._snapshot_starts(shape, staging, returning if dbt_cdc._any_returning() else none) }}
+        {{ dbt_cdc._snapshot_starts(shape, staging, returning if shape.any_returning else none) }}
     ) as starts
     lateral view explode(case dbt_cdc_kind when 'insert' then array(false)
         {%- if shape.strategy.hard_deletes != 'new_record' %} when 'delete' then array(true)

@@ -87,7 +87,8 @@ class SessionPythonJobHelper(PythonJobHelper):
             except (Exception, SystemExit) as problem:
                 raise source.error(problem, doing, frames.refused) from problem
         outcome = namespace.get(OUTCOME, Outcome())
-        assert isinstance(outcome, Outcome)
+        if not isinstance(outcome, Outcome):
+            raise DbtRuntimeError(f"dbt_cdc: {name}: a model can't have a variable {OUTCOME}: give it another name")
         return outcome
 
     def _parts(self, compiled_code: str, source: ModelSource) -> tuple[Any, Any, Target | None]:

@@ -123,8 +123,6 @@ def _run(folder: Path) -> dict[str, list[Any]]:
         catalog: "org.apache.iceberg.spark.SparkSessionCatalog",
         f"{catalog}.type": "hadoop",
         f"{catalog}.warehouse": str(folder / "warehouse"),
-        # by Iceberg's extensions it makes no views, which dbt-spark's snapshots need
-        "spark.sql.extensions": "",
     }
     output = {**embedded.profile_target("iceberg"), "server_side_parameters": settings}
     spark = embedded.start_session(settings)

@@ -8,7 +8,7 @@
     {%- do dbt.default__apply_grants(relation, grant_config, should_revoke) -%}
     {%- if of_snapshot -%}
         {%- do dbt_cdc._keep_change_log(relation) -%}
-        {%- if dbt_cdc._remembered('dbt_cdc_changes') is none -%}
+        {%- if '_dbt_cdc_shape' not in model -%}
             {%- do dbt_cdc._tell_snapshot(run_query('select count(*) from ' ~ relation)[0][0] | int, 0, 0) -%}
         {%- endif -%}
     {%- endif -%}

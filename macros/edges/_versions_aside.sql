@@ -13,5 +13,6 @@
         {%- do since.append(dict(commit, quiet=false)) -%}
     {%- endfor -%}
     {%- do since.append(dict(last, quiet=false)) -%}
-    {%- do return(dict(table, timeline={'commits': since, 'feed_from': none, 'images_from': 0, 'whole': false, 'follows': none})) -%}
+    {#- a log that was begun since does not have what came before -#}
+    {%- do return(dict(table, log=none, timeline={'commits': since, 'feed_from': none, 'images_from': 0, 'whole': false, 'follows': none})) -%}
 {%- endmacro -%}

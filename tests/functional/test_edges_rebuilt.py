@@ -43,6 +43,22 @@ def test_a_table_that_dbt_replaces_is_compared_with_what_was_read(project: Proje
     assert waiting(project) == "0"
 
 
+LOGGED = UPSTREAM.replace(
+    "materialized='table'",
+    "materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'id', 'change_log': 'data_before'}}",
+)
+
+
+def test_a_table_that_keeps_a_log_is_compared_once_both_are_made_anew(project: Project) -> None:
+    project.write({"models/orders.sql": LOGGED, "models/reader.sql": READER})
+    build(project, FIRST)
+    project.dbt("run", "--full-refresh", "--select", "orders", "--vars", json.dumps({"rows": SECOND}))
+    assert waiting(project) == "3"
+    build(project, SECOND, "--select", "reader")
+    assert project.rows(READ) == [(1, "a", "i"), (2, "B", "u"), (3, "c", "d"), (4, "d", "i")]
+    assert waiting(project) == "0"
+
+
 def test_what_a_killed_run_read_of_a_table_that_is_gone_again_is_taken_back(project: Project) -> None:
     project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
     build(project, SECOND)

@@ -30,7 +30,8 @@
       later                               _apply_create_target: properties that the new target gets once it is made -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set staged = dbt_cdc._columns_of(relations.stage) -%}
-    {%- set known = dbt_cdc._apply_table_columns(relations, state, options) -%}
+    {%- set recorded = dbt_cdc._apply_recorded_columns(relations, state) -%}
+    {%- set known = dbt_cdc._apply_table_columns(relations, state, options, recorded) -%}
     {%- set names = staged | map(attribute='name') | list -%}
     {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, staged) -%}
     {%- set plan = dict(
@@ -38,7 +39,7 @@
         batch=state.batch, has_ledger=state.kept is not none, replace=state.replace,
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
-        faults=faults, recorded=state.columns | map(attribute='name') | map('lower') | list,
+        faults=faults, recorded=recorded | map(attribute='name') | map('lower') | list,
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
         signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=none, written=false,
     ) -%}
@@ -102,12 +103,22 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_table_columns(relations, state, options) -%}
+{%- macro _apply_recorded_columns(relations, state) -%}
+    {#- The ledger's own, without bookkeeping, as they are now: another run may add some at any time. -#}
+    {%- set columns = [] -%}
+    {%- for column in (dbt_cdc._columns_of(relations.ledger) if state.kept else []) if not column.name.startswith('_dbt_cdc_') -%}
+        {%- do columns.append(column) -%}
+    {%- endfor -%}
+    {%- do return(columns) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_table_columns(relations, state, options, ledger_columns) -%}
     {#- The columns of the table as it is, but for those that others have added to it, or, where it has to be built from the
         ledger, as it was created. -#}
     {%- if not state.kept -%}{%- do return([]) -%}{%- endif -%}
     {%- set recorded, known = {}, [] -%}
-    {%- for column in state.columns -%}{%- do recorded.update({column.name: column}) -%}{%- endfor -%}
+    {%- for column in ledger_columns -%}{%- do recorded.update({column.name: column}) -%}{%- endfor -%}
     {%- if not state.rebuild -%}
         {%- set own = recorded.keys() | list + dbt_cdc._apply_interval_columns(dbt_cdc._apply_intervals(options)) -%}
         {%- set own = own | map('lower') | list -%}

@@ -14,8 +14,9 @@
 
 
 {%- macro _apply_purge(ledger, format, kept, retention, batch, before) -%}
-    {#- `before`: the markers by which nothing held the purge back. Purging twice, or being killed in it, does no harm. A run that reckons with what is forgotten here either is seen to
-        record its events, or sees the marker, which comes with the same commit, and looks again. -#}
+    {#- `before`: the markers by which nothing held the purge back. Purging twice, or being killed in it, does no harm. A run that
+        reckons with what is forgotten here either is seen to record its events, or sees the marker, which comes with the same
+        commit, and looks again. -#}
     {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
     {%- set span = dbt_cdc._apply_span(retention) -%}
     {%- set query -%}

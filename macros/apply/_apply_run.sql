@@ -16,12 +16,12 @@
 
 {%- macro _apply_state(relations, batch) -%}
     {#- target, ledger: the relations as they exist, or none; kept: what the ledger remembers about itself (none: a run that
-        begins anew); columns: the ledger's own, without bookkeeping; properties: the target's (none: the same); rebuild: whether
-        the target is to be built from the ledger, as a killed run left it undone; replace: full refresh; batch: this run's id. -#}
+        begins anew); properties: the target's (none: the same); rebuild: whether the target is to be built from the ledger, as a
+        killed run left it undone; replace: full refresh; batch: this run's id. -#}
     {%- set target, ledger = dbt_cdc._load_relation(this), dbt_cdc._load_relation(relations.ledger) -%}
     {%- set replace = should_full_refresh() -%}
-    {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'columns': [], 'properties': none, 'rebuild': false,
-                     'replace': replace, 'batch': batch} -%}
+    {%- set state = {'target': target, 'ledger': ledger, 'kept': none, 'properties': none, 'rebuild': false, 'replace': replace,
+                     'batch': batch} -%}
     {%- for relation in [target, ledger] if relation is not none and dbt_cdc._format_of(relation) in dbt_cdc._formats() -%}
         {%- do dbt_cdc._refresh_metadata(relation) -%}
     {%- endfor -%}
@@ -44,9 +44,6 @@
                 ~ " it built from the events in " ~ ledger ~ ", or give the model another name"]) -%}
         {%- endif -%}
         {%- do state.update(kept=kept, properties=properties, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
-        {%- for column in dbt_cdc._columns_of(ledger) if not column.name.startswith('_dbt_cdc_') -%}
-            {%- do state.columns.append(column) -%}
-        {%- endfor -%}
     {%- endif -%}
     {%- do return(state) -%}
 {%- endmacro -%}

@@ -22,7 +22,8 @@
 
 {%- macro _apply_with_types(query, columns, untyped, types, relations, state, options) -%}
     {%- do types.update({options.columns_to_update | default('', true) | lower: 'array<string>'}) -%}
-    {%- do types.update(dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), dbt_cdc._apply_table_columns(relations, state, options))) -%}
+    {%- set known = dbt_cdc._apply_table_columns(relations, state, options, dbt_cdc._apply_recorded_columns(relations, state)) -%}
+    {%- do types.update(dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known)) -%}
     {%- set selected = [] -%}
     {%- for name in columns -%}
         {%- set quoted = dbt_cdc._quote(name) -%}

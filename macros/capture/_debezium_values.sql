@@ -49,7 +49,9 @@
     {#- JSON text of an array, map or struct: NULL if anything within can't be read, of which Spark keeps the text. -#}
     {%- set whole = 'from_json(concat(' ~ dbt_cdc._literal('{"v":') ~ ', ' ~ raw ~ ", '}'), "
                     ~ dbt_cdc._literal('v ' ~ dbt_cdc._json_type(type) ~ ', unread string') ~ ", map('columnNameOfCorruptRecord', 'unread'))" -%}
-    {%- do return('if(' ~ whole ~ '.unread is null, ' ~ dbt_cdc._nested_value(whole ~ '.v', name, type) ~ ', null)') -%}
+    {#- within a function, so that it is read once however many values are in it -#}
+    {%- set read = 'if(whole.unread is null, ' ~ dbt_cdc._nested_value('whole.v', name, type) ~ ', null)' -%}
+    {%- do return('get(transform(array(' ~ whole ~ '), whole -> ' ~ read ~ '), 0)') -%}
 {%- endmacro -%}
 
 
@@ -108,7 +110,7 @@
 
 
 {%- macro _debezium_decoded(raw, encoding, name, type, base, scale=none) -%}
-    {%- set number = dbt_cdc._unless_infinite(raw) if base in ['timestamp', 'date'] else 'try_cast(' ~ raw ~ ' as bigint)' -%}
+    {%- set number = dbt_cdc._unless_infinite(raw, encoding) if base in ['timestamp', 'date'] else 'try_cast(' ~ raw ~ ' as bigint)' -%}
     {%- if encoding == 'text' and base == 'timestamp' -%}
         {%- do return('if(' ~ raw ~ " rlike '^[+-]?29[0-9]{4}-', null, " ~ dbt_cdc._read_as(raw, type) ~ ')') -%}
     {%- elif encoding == 'text' -%}
@@ -135,12 +137,12 @@
 {%- endmacro -%}
 
 
-{%- macro _unless_infinite(raw) -%}
+{%- macro _unless_infinite(raw, encoding) -%}
     {#- A count of days or of parts of seconds; NULL for PostgreSQL's infinity of either sign, as Debezium has written it over its
         versions: JDBC's own numbers, whatever the unit, the ends of a long or an int, and its date by way of JDBC's. As text it
         lies in the last year that a count of microseconds reaches. -#}
     {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
-    {%- set infinite = ['9223372036825200000', '-9223372036832400000', '9223372036854775807', '(-9223372036854775807 - 1)',
-                        '2147483647', '-2147483648', '-2147472692', '-2147472691'] -%}
+    {%- set infinite = ['9223372036825200000', '-9223372036832400000', '9223372036854775807', '(-9223372036854775807 - 1)'] -%}
+    {%- set infinite = infinite + (['2147483647', '-2147483648', '-2147472692', '-2147472691'] if encoding == 'days' else []) -%}
     {%- do return('if(' ~ number ~ ' in (' ~ infinite | join(', ') ~ '), null, ' ~ number ~ ')') -%}
 {%- endmacro -%}

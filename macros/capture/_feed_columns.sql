@@ -12,14 +12,23 @@
 {%- endmacro -%}
 
 
+{%- macro _is_feed_of_cte(relation) -%}
+    {#- Of an ephemeral model or the rows of a unit test, also within a query. -#}
+    {%- do return('__dbt__cte__' in relation if relation is string else relation.is_cte) -%}
+{%- endmacro -%}
+
+
 {%- macro _feed_columns_of(relation, named) -%}
     {#- The relation's columns, types by name. An ephemeral model or the rows of a unit test can't be asked before they are
         read: they are taken to have what is `named`, as text. -#}
     {%- set found = {} -%}
-    {%- for name in named if name and relation.is_cte -%}{%- do found.update({name: 'string'}) -%}{%- endfor -%}
-    {%- if relation.is_cte -%}{%- do return(found) -%}{%- endif -%}
+    {%- if dbt_cdc._is_feed_of_cte(relation) -%}
+        {%- for name in named if name -%}{%- do found.update({name: 'string'}) -%}{%- endfor -%}
+        {%- do return(found) -%}
+    {%- endif -%}
     {%- set read = relation if relation is string else dbt_cdc._whole_relation(relation) -%}
-    {%- set exists = relation is string or adapter.get_columns_in_relation(read) | length > 0 -%}
+    {#- a path, such as csv.`/data/orders`, is in no catalog -#}
+    {%- set exists = relation is string or '/' in relation.identifier or adapter.get_columns_in_relation(read) | length > 0 -%}
     {%- for column in (dbt_cdc._columns_of(read) if exists else []) -%}
         {%- do found.update({column.name: column.dtype}) -%}
     {%- endfor -%}
@@ -55,8 +64,8 @@
     {%- set faults, taken = [], own | list -%}
     {%- for name in names -%}
         {%- if name | lower in taken -%}
-            {%- do faults.append(feed ~ ": " ~ ("the feed has a column '" ~ name ~ "' itself: give the table's one another name before,"
-                ~ " or leave it out of `columns`" if name | lower in own else "the column '" ~ name ~ "' stands twice: give it once")) -%}
+            {%- do faults.append(feed ~ ": " ~ ("the feed has a column '" ~ name ~ "' itself: give the table's one another name before"
+                if name | lower in own else "the column '" ~ name ~ "' stands twice: give it once")) -%}
         {%- endif -%}
         {%- do taken.append(name | lower) -%}
     {%- endfor -%}

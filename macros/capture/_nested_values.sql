@@ -15,11 +15,12 @@
 
 
 {%- macro _split_outside_brackets(text) -%}
-    {#- At commas that stand in no brackets and no backticks. -#}
-    {%- set parts, at = [''], namespace(depth=0, quoted=false) -%}
+    {#- At commas that stand in no brackets, backticks and quotes (of comments). -#}
+    {%- set parts, at = [''], namespace(depth=0, quoted='') -%}
     {%- for character in text -%}
-        {%- if character == '`' -%}{%- set at.quoted = not at.quoted -%}{%- endif -%}
-        {%- if not at.quoted -%}
+        {%- if at.quoted in ['', character] and character in "`'" -%}
+            {%- set at.quoted = '' if at.quoted else character -%}
+        {%- elif not at.quoted -%}
             {%- set at.depth = at.depth + {'<': 1, '(': 1, '>': -1, ')': -1}.get(character, 0) -%}
         {%- endif -%}
         {%- if character == ',' and at.depth == 0 and not at.quoted -%}
@@ -86,8 +87,8 @@
     {%- elif base not in ['timestamp', 'date'] -%}
         {%- set read = dbt_cdc._read_as(value, type) -%}
     {%- else -%}
-        {%- set number = 'date_from_unix_date(try_cast(' ~ value ~ ' as int))' if base == 'date' else 'null' -%}
-        {%- set read = 'if(' ~ is_number ~ ', ' ~ number ~ ', ' ~ dbt_cdc._read_as(value, type) ~ ')' -%}
+        {%- set number = dbt_cdc._debezium_decoded(value, 'days', name, type, base) if base == 'date' else 'null' -%}
+        {%- set read = 'if(' ~ is_number ~ ', ' ~ number ~ ', ' ~ dbt_cdc._debezium_decoded(value, 'text', name, type, base) ~ ')' -%}
     {%- endif -%}
     {%- do return(dbt_cdc._read_or_fail('from_debezium', name, type, value, read)) -%}
 {%- endmacro -%}

@@ -59,7 +59,7 @@
         {%- endif -%}
         {%- do return([]) -%}
     {%- endfor -%}
-    {%- do return([read ~ "is no longer in its history (expired, or the table was dropped and made anew)" ~ remedy]) -%}
+    {%- do return([read ~ "is no longer in its history (expired, or the table was made anew)" ~ remedy]) -%}
 {%- endmacro -%}
 
 

@@ -3,7 +3,7 @@
 {%- macro _reaching_back(table, version, read_at) -%}
     {#- The table, where need be with a timeline that begins at such a version (`read_at`: its time) and has every version that
         came since, to be compared one after another. Whatever line they were of: a run that was killed may have read any of
-        them, and of each key the newest change counts, which leads to the table as it is. -#}
+        them, and of each key the newest change counts, which leads to the table as it is. Not across a renaming. -#}
     {%- set aside = table.timeline.get('aside', []) -%}
     {%- set commits = table.timeline.commits -%}
     {%- set found = aside | selectattr('version', 'equalto', version) | first -%}
@@ -13,6 +13,9 @@
         {%- do since.append(dict(commit, quiet=false)) -%}
     {%- endfor -%}
     {%- do since.append(dict(last, quiet=false)) -%}
+    {%- for commit in since if dbt_cdc._rename_faults(table, commit.version, dbt_cdc._for_format('types_at', table.format)(table.relation, commit.version)) -%}
+        {%- do return(table) -%}
+    {%- endfor -%}
     {#- a log that was begun since does not have what came before -#}
     {%- do return(dict(table, log=none, timeline={'commits': since, 'feed_from': none, 'images_from': 0, 'whole': false, 'follows': none})) -%}
 {%- endmacro -%}

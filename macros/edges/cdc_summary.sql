@@ -61,7 +61,8 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
     {%- elif last.version != edge.watermark -%}
         {%- set waiting = 'some' -%}
     {%- endif -%}
-    {%- set lag = (last.micros - (edge.time | int)) // 1000000 -%}
+    {#- a table that was rolled back ends before what was read -#}
+    {%- set lag = [(last.micros - (edge.time | int)) // 1000000, 0] | max -%}
     {%- do return(['by version', edge.watermark, waiting, dbt_cdc._duration(lag)]) -%}
 {%- endmacro -%}
 

@@ -30,7 +30,9 @@
 
 
 {%- macro _delta_view_faults() -%}
-    {%- if (model | default({})).get('config', {}).get('materialized') != 'view' -%}{%- do return([]) -%}{%- endif -%}
+    {#- dbt gives the same default to analyses, hooks and `show --inline`, which make none -#}
+    {%- set node = model | default({}) -%}
+    {%- if node.get('resource_type') != 'model' or node.config.get('materialized') != 'view' -%}{%- do return([]) -%}{%- endif -%}
     {%- do return(["Spark makes no view over Delta's change feed, got a model of materialized 'view' (dbt's default), expected a"
                    ~ " 'table' or an 'incremental' model; set `materialized` so"]) -%}
 {%- endmacro -%}

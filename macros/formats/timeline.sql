@@ -16,13 +16,13 @@
         "select cast(snapshot_id as string) as version, cast(parent_id as string) as parent, "
         ~ "unix_micros(committed_at) as micros, operation, "
         ~ "coalesce(cast(summary['total-delete-files'] as bigint), 0) > 0 "
-        ~ "or coalesce(cast(summary['removed-delete-files'] as bigint), 0) > 0 as delete_files from "
-        ~ relation ~ ".snapshots").rows -%}
+        ~ "or coalesce(cast(summary['removed-delete-files'] as bigint), 0) > 0 as delete_files, "
+        ~ "summary['wap.id'] is not null as is_staged from " ~ relation ~ ".snapshots").rows -%}
         {%- do snapshots.update({row['version']: row}) -%}
     {%- endfor -%}
-    {%- set commits, walk = [], namespace(at=none, parent=none) -%}
-    {%- for row in run_query("select cast(snapshot_id as string) as version from " ~ relation ~ ".refs where name = 'main'").rows -%}
-        {%- set walk.at = row['version'] -%}
+    {%- set commits, branches, walk = [], [], namespace(at=none, parent=none) -%}
+    {%- for row in run_query("select name, cast(snapshot_id as string) as version from " ~ relation ~ ".refs where type = 'BRANCH'").rows -%}
+        {%- if row['name'] == 'main' -%}{%- set walk.at = row['version'] -%}{%- else -%}{%- do branches.append(row['version']) -%}{%- endif -%}
     {%- endfor -%}
     {%- for _ in range(snapshots | length) if walk.at in snapshots -%}
         {%- set row = snapshots[walk.at] -%}
@@ -34,10 +34,23 @@
     {%- do commits.reverse() -%}
     {%- set whole = walk.parent is none -%}
     {%- set follows = walk.parent if commits and commits[0].operation == 'replace' else none -%}
-    {%- set aside = [] -%}
-    {%- for version, row in snapshots.items() -%}
+    {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole, 'follows': follows,
+                   'aside': dbt_cdc._iceberg_aside(snapshots, branches)}) -%}
+{%- endmacro -%}
+
+
+{%- macro _iceberg_aside(snapshots, branches) -%}
+    {#- Of the snapshots that are not in the line of `main`, those that may have been: not what is on other branches, and not what
+        is staged (write-audit-publish). -#}
+    {%- set walk, aside = namespace(at=none), [] -%}
+    {%- for head in branches -%}
+        {%- set walk.at = head -%}
+        {%- for _ in range(snapshots | length) if walk.at in snapshots -%}
+            {%- set walk.at = snapshots.pop(walk.at)['parent'] -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- for version, row in snapshots.items() if not row['is_staged'] -%}
         {%- do aside.append({'version': version, 'micros': row['micros'] | int, 'quiet': false}) -%}
     {%- endfor -%}
-    {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole, 'follows': follows,
-                   'aside': aside}) -%}
+    {%- do return(aside) -%}
 {%- endmacro -%}

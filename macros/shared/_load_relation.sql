@@ -39,5 +39,10 @@
 
 {%- macro _is_not_built_yet(relation) -%}
     {#- `compile` and `docs generate` before the first run: what is not built yet can't be looked at. -#}
-    {%- do return(flags.WHICH in ['compile', 'generate'] and relation is not string and not relation.is_cte and dbt_cdc._load_relation(relation) is none) -%}
+    {%- if flags.WHICH not in ['compile', 'generate'] -%}{%- do return(false) -%}{%- endif -%}
+    {%- if relation is string -%}
+        {%- do return('__dbt__cte__' not in relation and not run_query(
+            dbt_cdc._ignoring_errors('select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe'))) -%}
+    {%- endif -%}
+    {%- do return(not relation.is_cte and dbt_cdc._load_relation(relation) is none) -%}
 {%- endmacro -%}

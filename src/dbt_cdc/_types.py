@@ -13,7 +13,7 @@ _WIDER_FLOAT = ("float", "double")
 def widens(narrow: str, wide: str) -> bool:
     """Whether a type holds all values of another of its family, by the names that Spark gives them.
 
-    Not from whole numbers to floating ones, as the macro `_widens` has it: their texts, and so their digests, differ.
+    No whole number is a floating one here, as it is for the macro `_widens`: their texts, and so their digests, differ.
     """
     if narrow == wide:
         return True

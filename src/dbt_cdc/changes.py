@@ -51,7 +51,7 @@ def table_changes(
         CompilationError: The range or the format can't be had; the message says what can.
     """
     unique_id = running_model("table_changes")
-    names = names if name is None else (name, *names)
+    names = names if name is None else (*names, name)
     outside = len(names) == 1 and isinstance(names[0], str) and "." in names[0]
     v = version if v is None else v
     arguments = {

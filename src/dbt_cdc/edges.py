@@ -56,7 +56,7 @@ def ref_changes(
         CompilationError: The model can't read by ``ref_changes``; the message lists every reason.
     """
     unique_id = running_model("ref_changes")
-    names = names if name is None else (name, *names)
+    names = names if name is None else (*names, name)
     given = upstream_of(dbt, names, version if v is None else v, "ref_changes")
     how = {"by": by, "column": column, "unique_key": unique_key}
     asked = {"unique_id": unique_id, "upstream": table_of(given), "given": given, **how}

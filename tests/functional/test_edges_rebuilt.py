@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+import pytest
+
 from tests.support.project import Project
 
 UPSTREAM = """
@@ -57,6 +59,17 @@ def test_a_table_that_keeps_a_log_is_compared_once_both_are_made_anew(project: P
     build(project, SECOND, "--select", "reader")
     assert project.rows(READ) == [(1, "a", "i"), (2, "B", "u"), (3, "c", "d"), (4, "d", "i")]
     assert waiting(project) == "0"
+
+
+@pytest.mark.one_format("iceberg")  # Delta's history goes on, and tells what was renamed
+def test_a_table_made_anew_with_a_renamed_column_asks_for_a_full_refresh(project: Project) -> None:
+    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
+    build(project, FIRST)
+    project.write({"models/orders.sql": UPSTREAM.replace("t(id, v)", "t(id, w)")})
+    build(project, SECOND, "--select", "orders")
+    assert waiting(project) == "needs --full-refresh"
+    message = project.error("run", "--select", "reader", "--vars", json.dumps({"rows": SECOND}))
+    assert "is no longer in its history" in message and "run this model with --full-refresh" in message
 
 
 def test_what_a_killed_run_read_of_a_table_that_is_gone_again_is_taken_back(project: Project) -> None:

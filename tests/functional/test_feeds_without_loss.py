@@ -21,6 +21,8 @@ REFUSED: dict[str, tuple[str, Any, str | None, str]] = {
     "more_than_a_day": ("struct<`a b`: date>", {"a b": "2024-01-31T10:30:00Z"}, None, "(date) can not be read from: 2024-01-31T"),
     "long_text_within": ("array<varchar(3)>", ["abcd"], None, "column v (varchar(3)) can not be read from: abcd"),
     "date_with_time": ("date", 1700000000123, "io.debezium.time.Timestamp", "(date) can not be read from: 1700000000123"),
+    "infinite_date_within": ("array<date>", [2147483647], None, "(date) can not be read from: 2147483647"),
+    "infinite_time_within": ("array<timestamp>", ["+294247-01-10T04:00:25.2Z"], None, "from: +294247-01-10T04"),
     "infinite_date": ("date", -2147472692, "io.debezium.time.Date", "(date) can not be read from: -2147472692"),
     "endless_date": ("date", 2147483647, "io.debezium.time.Date", "(date) can not be read from: 2147483647"),
     "infinite_micros": ("timestamp", 9223372036854775807, "io.debezium.time.MicroTimestamp", "from: 9223372036854775807"),
@@ -108,7 +110,19 @@ def test_what_fits_is_read_within_nested_types_and_out_of_a_query(project: Proje
             dbt_cdc.ref_changes(source('raw', 'raw'), column='at'), columns={{'id': 'int', 'v': '{nested}'}}) }}}}
     """
     source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: raw}}]}}]"
-    project.write({"models/sources.yml": source, "models/reader.sql": reader})
+    unit_test = f"""
+        unit_tests:
+          - name: reads_rows
+            model: reader
+            overrides: {{macros: {{is_incremental: false}}}}
+            given:
+              - input: source('raw', 'raw')
+                rows: [{{value: '{envelope(None, None)}'}}]
+            expect: {{rows: [{{id: 1}}]}}
+    """
+    project.write({"models/sources.yml": source, "models/reader.sql": reader, "models/tests.yml": unit_test})
+    project.dbt("test")
+    project.dbt("compile")
     project.dbt("run")
     ((number, row),) = project.rows("select id, v from {schema}.reader")
     assert (number, row.at, row.days) == (
@@ -126,6 +140,7 @@ def test_what_fits_is_read_within_nested_types_and_out_of_a_query(project: Proje
 
 def test_a_feed_that_can_not_be_asked_for_is_refused(project: Project) -> None:
     project.sql("create table {schema}.raw as select 'x' as value")
+    project.write({"landing/rows.json": '{"Op": "I", "id": 7, "seq": 1}'})
     project.sql("create table {schema}.taken as select 'I' as Op, 1 as id, 2 as _ts, 1 as seq")
     calls = {
         "no_value": "from_debezium(target.schema ~ '.raw', columns={'id': 'int'}, value=none)",
@@ -135,7 +150,10 @@ def test_a_feed_that_can_not_be_asked_for_is_refused(project: Project) -> None:
         "taken": "from_dms(target.schema ~ '.taken', sequence='seq')",
     }
     project.write({f"models/{name}.sql": f"{MODEL}{{{{ dbt_cdc.{call} }}}}" for name, call in calls.items()})
+    path = f"'json.`{project.folder}/landing`', sequence='seq'"
+    project.write({"models/of_files.sql": f"{MODEL}{{{{ dbt_cdc.from_dms({path}) }}}}"})
     told = {r.node.name: str(r.message) for r in project.invoke("run").result.results}
+    assert project.rows("select id, _op from {schema}.of_files") == [(7, "i")]
     assert "from_debezium: value must name the column of the envelopes, got" in told["no_value"]
     assert (
         f"from_debezium: {project.schema}.nowhere does not exist or has no columns; build it first" in told["not_there"]

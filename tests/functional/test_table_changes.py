@@ -532,6 +532,9 @@ def test_a_view_over_deltas_feed_is_refused_and_an_operation_may_ask(changes: Ch
             f"{asked})[0].values() | list, info=true) %}}{{% endmacro %}}",
         }
     )
+    changes.project.write({"analyses/asked.sql": f"select op from {{{{ {asked} }}}}"})
+    changes.project.dbt("compile", "--select", "asked")
+    changes.project.dbt("show", "--inline", f"select op from {{{{ {asked} }}}}")
     message = changes.project.error("run")
     assert "model.consumer.seen can't run, nothing was written" in message
     assert "Spark makes no view over Delta's change feed, got a model of materialized 'view' (dbt's default)" in message

@@ -148,6 +148,15 @@ def test_the_command_refuses_what_does_not_fit_before_anything_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.one_format("iceberg")
+def test_the_command_says_that_a_formats_jars_are_lacking(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*COMMAND, str(tmp_path / "day1"), str(tmp_path / "day2"), "--format", "delta"]) == 2
+    assert "--format delta: this Spark has no such data source, give it the format's jars" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.one_format("delta")
 def test_the_command_is_run_as_a_module_and_tells_failure_by_its_exit_code(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "dbt_cdc.synthetic", *COMMAND[:-1], "0.9", "day1", "day2"]

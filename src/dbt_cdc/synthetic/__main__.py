@@ -6,6 +6,7 @@ Session settings (master, jars, ``SPARK_REMOTE``) come from the environment or f
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -88,6 +89,17 @@ def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict
 
 
 def _write(frame: DataFrame, output: str, options: argparse.Namespace) -> None:
+    """A folder or table; raises if Spark lacks the format's jars."""
+    try:
+        _write_as(frame, output, options)
+    except Exception as problem:
+        if not re.search(r"DATA_SOURCE_NOT_FOUND|ClassNotFound", str(problem).partition("JVM stacktrace")[0]):
+            raise
+        lacking = "this Spark has no such data source, give it the format's jars (spark.jars.packages)"
+        raise synthetic.SyntheticError("the command", [f"--format {options.format}: {lacking}"]) from problem
+
+
+def _write_as(frame: DataFrame, output: str, options: argparse.Namespace) -> None:
     """A folder; for `iceberg`, and for `delta` where the output has no slash, a table. What is there is replaced."""
     if _is_table(output, options.format):
         frame.writeTo(output).using(options.format).createOrReplace()

@@ -77,8 +77,8 @@ CORRECTED: dict[str, tuple[dict[str, Any], Rules, bool]] = {
 RESOLVED = {"stored_as_scd_type": 2, "on_conflict": "resolve"}
 #: rows come in an order that differs from run to run
 MANY_TASKS = {
-    "spark.sql.shuffle.partitions": "4",
-    "spark.sql.files.minPartitionNum": "4",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.files.minPartitionNum": "2",
     "spark.sql.files.openCostInBytes": "1024",
 }
 #: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,11 @@ from pyspark.sql import SparkSession
 
 from integration_tests import quick_spark
 from tests.support.project import Project
+from tests.support.shared import temporary_project
 from tests.support.spark import profile_target, start_session, test_settings
 
 #: A proxy that is not there: jars come from what `make setup` has fetched, as in a user's later runs.
 NO_NETWORK = "".join(f" -D{kind}.proxyHost=localhost -D{kind}.proxyPort=9" for kind in ("http", "https"))
-
-_numbers = itertools.count(1)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -99,18 +98,8 @@ def target(table_format: str, settings: dict[str, str]) -> dict[str, Any]:
 @pytest.fixture
 def make_project(spark: SparkSession, target: dict[str, Any], tmp_path: Path) -> Iterator[Callable[[], Project]]:
     """Makes projects, each with a schema that goes when the test ends."""
-    made: list[Project] = []
-
-    def make() -> Project:
-        number = next(_numbers)
-        schema = f"test_{number}"
-        spark.sql(f"create schema if not exists {schema}")
-        made.append(Project(tmp_path / f"project_{number}", spark, schema, target))
-        return made[-1]
-
-    yield make
-    for project in made:
-        project.drop_schema()
+    with ExitStack() as made:
+        yield lambda: made.enter_context(temporary_project(spark, target, tmp_path))
 
 
 @pytest.fixture

@@ -40,11 +40,17 @@
 
 {%- macro _without_own_catalog(place) -%}
     {%- if '.' not in place -%}{%- do return(place) -%}{%- endif -%}
-    {#- it is the same for all nodes of a run -#}
+    {%- set own = dbt_cdc._own_catalog() ~ '.' -%}
+    {%- do return(place[own | length:] if place.startswith(own) else place) -%}
+{%- endmacro -%}
+
+
+{%- macro _own_catalog() -%}
+    {#- The session's: the same for all nodes of a run. -#}
     {%- if 'dbt_cdc_catalog' not in graph -%}
-        {%- do graph.update({'dbt_cdc_catalog': run_query('select current_catalog()').rows[0][0] ~ '.'}) -%}
+        {%- do graph.update({'dbt_cdc_catalog': run_query('select current_catalog()').rows[0][0]}) -%}
     {%- endif -%}
-    {%- do return(place[graph['dbt_cdc_catalog'] | length:] if place.startswith(graph['dbt_cdc_catalog']) else place) -%}
+    {%- do return(graph['dbt_cdc_catalog']) -%}
 {%- endmacro -%}
 
 

@@ -12,17 +12,11 @@
 {%- endmacro -%}
 
 
-{%- macro _is_feed_of_cte(relation) -%}
-    {#- Of an ephemeral model or the rows of a unit test, also within a query. -#}
-    {%- do return('__dbt__cte__' in relation if relation is string else relation.is_cte) -%}
-{%- endmacro -%}
-
-
 {%- macro _feed_columns_of(relation, named) -%}
     {#- The relation's columns, types by name. An ephemeral model or the rows of a unit test can't be asked before they are
         read: they are taken to have what is `named`, as text. -#}
     {%- set found = {} -%}
-    {%- if dbt_cdc._is_feed_of_cte(relation) -%}
+    {%- if dbt_cdc._is_cte(relation) -%}
         {%- for name in named if name -%}{%- do found.update({name: 'string'}) -%}{%- endfor -%}
         {%- do return(found) -%}
     {%- endif -%}

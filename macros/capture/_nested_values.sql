@@ -35,7 +35,7 @@
 
 {%- macro _read_from_text() -%}
     {#- Types whose values are read from text, wherever they stand in JSON. -#}
-    {%- do return(['timestamp', 'date', 'char', 'varchar', 'character']) -%}
+    {%- do return(['timestamp', 'date', 'char', 'varchar']) -%}
 {%- endmacro -%}
 
 
@@ -80,7 +80,7 @@
 
 {%- macro _nested_leaf(value, name, type) -%}
     {#- A number is a date's days, as elsewhere, and no timestamp: what it counts is not said. -#}
-    {%- set is_number, base = value ~ " rlike '^-?[0-9]+$'", dbt_cdc._base_type(type) -%}
+    {%- set base = dbt_cdc._base_type(type) -%}
     {%- if base == 'decimal' -%}
         {%- set cast = 'cast(' ~ value ~ ' as ' ~ type ~ ')' -%}
         {%- set read = 'if(' ~ cast ~ ' = ' ~ value ~ ', ' ~ cast ~ ', null)' -%}
@@ -88,7 +88,7 @@
         {%- set read = dbt_cdc._read_as(value, type) -%}
     {%- else -%}
         {%- set number = dbt_cdc._debezium_decoded(value, 'days', name, type, base) if base == 'date' else 'null' -%}
-        {%- set read = 'if(' ~ is_number ~ ', ' ~ number ~ ', ' ~ dbt_cdc._debezium_decoded(value, 'text', name, type, base) ~ ')' -%}
+        {%- set read = 'if(' ~ value ~ " rlike '^-?[0-9]+$', " ~ number ~ ', ' ~ dbt_cdc._debezium_decoded(value, 'text', name, type, base) ~ ')' -%}
     {%- endif -%}
     {%- do return(dbt_cdc._read_or_fail('from_debezium', name, type, value, read)) -%}
 {%- endmacro -%}

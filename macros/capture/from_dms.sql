@@ -75,7 +75,7 @@
     {%- set faults = dbt_cdc._feed_column_faults('from_dms', columns) -%}
     {%- set names = columns | list if columns is mapping else has | reject('in', [op, timestamp, sequence]) | list -%}
     {%- do faults.extend(dbt_cdc._feed_name_faults('from_dms', names, ['_op', '_ts', '_sequence'])) -%}
-    {%- if dbt_cdc._is_feed_of_cte(relation) and columns is none -%}
+    {%- if dbt_cdc._is_cte(relation) and columns is none -%}
         {%- do faults.append("from_dms: " ~ (dbt_cdc._feed_name(relation) if relation is string else relation.identifier) ~ ", an ephemeral model or a unit test's input, can't be asked for its"
                              ~ " columns before it is read, got no `columns`, expected a mapping of names to types") -%}
     {%- endif -%}

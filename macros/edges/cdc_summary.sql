@@ -15,7 +15,7 @@
     {%- set mode = {'column': 'by ' ~ edge.get('column'), 'version': 'by version', 'all': 'all rows', 'reset': 'start again'}[edge.by] -%}
     {%- if not adapter.get_columns_in_relation(relation) -%}{%- do return([mode, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
     {#- a view whose table is gone -#}
-    {%- if not run_query(dbt_cdc._ignoring_errors('select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe')) -%}
+    {%- if not dbt_cdc._can_be_read(relation) -%}
         {%- do return([mode, '-', "the upstream can't be read", '-']) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._columns_of(relation) -%}

@@ -39,10 +39,18 @@
 
 {%- macro _is_not_built_yet(relation) -%}
     {#- `compile` and `docs generate` before the first run: what is not built yet can't be looked at. -#}
-    {%- if flags.WHICH not in ['compile', 'generate'] -%}{%- do return(false) -%}{%- endif -%}
-    {%- if relation is string -%}
-        {%- do return('__dbt__cte__' not in relation and not run_query(
-            dbt_cdc._ignoring_errors('select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe'))) -%}
-    {%- endif -%}
-    {%- do return(not relation.is_cte and dbt_cdc._load_relation(relation) is none) -%}
+    {%- if flags.WHICH not in ['compile', 'generate'] or dbt_cdc._is_cte(relation) -%}{%- do return(false) -%}{%- endif -%}
+    {%- do return(not dbt_cdc._can_be_read(relation) if relation is string else dbt_cdc._load_relation(relation) is none) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_cte(relation) -%}
+    {#- Of an ephemeral model or the rows of a unit test, which can't be asked before they are read; also within a query. -#}
+    {%- do return('__dbt__cte__' in relation if relation is string else relation.is_cte) -%}
+{%- endmacro -%}
+
+
+{%- macro _can_be_read(relation) -%}
+    {#- Whether a relation, or a query in brackets, finds all that it reads. -#}
+    {%- do return(run_query(dbt_cdc._ignoring_errors('select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe')) | length > 0) -%}
 {%- endmacro -%}

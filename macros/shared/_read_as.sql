@@ -3,7 +3,8 @@
 {%- macro _base_type(type) -%}
     {#- What a type has in common with others as far as encodings go. -#}
     {%- set word = (type | lower | trim).split('(')[0].split('<')[0] | trim -%}
-    {%- do return({'numeric': 'decimal', 'dec': 'decimal', 'timestamp_ntz': 'timestamp', 'timestamp_ltz': 'timestamp'}.get(word, word)) -%}
+    {%- do return({'numeric': 'decimal', 'dec': 'decimal', 'timestamp_ntz': 'timestamp', 'timestamp_ltz': 'timestamp', 'byte': 'tinyint',
+                   'short': 'smallint', 'integer': 'int', 'long': 'bigint', 'real': 'float', 'character': 'char'}.get(word, word)) -%}
 {%- endmacro -%}
 
 
@@ -18,7 +19,7 @@
     {%- elif dbt_cdc._base_type(type) == 'date' -%}
         {%- set day = '^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$' -%}
         {%- do return('if(' ~ is_text ~ ' and not cast(' ~ value ~ " as string) rlike '" ~ day ~ "', null, " ~ read ~ ')') -%}
-    {%- elif dbt_cdc._base_type(type) in ['char', 'varchar', 'character'] and '(' in type -%}
+    {%- elif dbt_cdc._base_type(type) in ['char', 'varchar'] and '(' in type -%}
         {#- which Spark's cast would leave as long as it is -#}
         {%- do return('if(char_length(' ~ read ~ ') > ' ~ modules.re.findall('[0-9]+', type)[0] ~ ', null, ' ~ read ~ ')') -%}
     {%- elif dbt_cdc._base_type(type) != 'decimal' -%}
@@ -35,9 +36,8 @@
     {#- As _read_as, where the value is of the type `given`: a number or moment that comes back from its cast as another one (3.7 as
         int, 10:30 as a date) is none either, nor a number a moment: what it counts is not said. As a float the nearest is taken. -#}
     {%- set read, family, base = dbt_cdc._read_as(value, type), dbt_cdc._family_of_type(given | lower), dbt_cdc._base_type(type) -%}
-    {%- set wanted = dbt_cdc._family_of_type({'long': 'bigint', 'integer': 'int', 'short': 'smallint', 'byte': 'tinyint'}.get(base, base)) -%}
-    {%- if [family, wanted] | sort in [['moment', 'number'], ['date', 'number']] -%}{%- do return('cast(null as ' ~ type ~ ')') -%}{%- endif -%}
-    {%- set exact = ['tinyint', 'byte', 'smallint', 'short', 'int', 'integer', 'bigint', 'long', 'double', 'boolean', 'date'] -%}
+    {%- if [family, dbt_cdc._family_of_type(base)] | sort in [['moment', 'number'], ['date', 'number']] -%}{%- do return('cast(null as ' ~ type ~ ')') -%}{%- endif -%}
+    {%- set exact = ['tinyint', 'smallint', 'int', 'bigint', 'double', 'boolean', 'date'] -%}
     {%- if family not in ['number', 'moment'] or base not in exact -%}{%- do return(read) -%}{%- endif -%}
     {%- do return('if(try_cast(' ~ read ~ ' as ' ~ given ~ ') = ' ~ value ~ ', ' ~ read ~ ', null)') -%}
 {%- endmacro -%}

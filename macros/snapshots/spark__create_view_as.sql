@@ -10,6 +10,5 @@
 
 {%- macro _catalog_holds_views() -%}
     {#- Iceberg's Hadoop catalogs are folders of tables. -#}
-    {%- set catalog = run_query('select current_catalog()')[0][0] -%}
-    {%- do return(dbt_cdc._session_setting('spark.sql.catalog.' ~ catalog ~ '.type') | lower != 'hadoop') -%}
+    {%- do return(dbt_cdc._session_setting('spark.sql.catalog.' ~ dbt_cdc._own_catalog() ~ '.type') | lower != 'hadoop') -%}
 {%- endmacro -%}

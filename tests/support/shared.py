@@ -1,4 +1,4 @@
-"""A project that several tests read: its runs are made once, in a fixture of a module or class."""
+"""Projects that go, with their tables, when the tests that read them end."""
 
 from __future__ import annotations
 
@@ -17,13 +17,20 @@ _numbers = itertools.count(1)
 
 
 @contextmanager
-def shared_project(spark: SparkSession, target: Mapping[str, Any]) -> Iterator[Project]:
-    """A project in a folder and schema of its own, both of which go afterwards."""
-    schema = f"shared_{next(_numbers)}"
+def temporary_project(spark: SparkSession, target: Mapping[str, Any], folder: Path) -> Iterator[Project]:
+    """A project below a folder, with a schema of its own that goes afterwards."""
+    number = next(_numbers)
+    schema = f"test_{number}"
     spark.sql(f"create schema if not exists {schema}")
-    with tempfile.TemporaryDirectory() as folder:
-        project = Project(Path(folder) / schema, spark, schema, target)
-        try:
-            yield project
-        finally:
-            project.drop_schema()
+    project = Project(folder / f"project_{number}", spark, schema, target)
+    try:
+        yield project
+    finally:
+        project.drop_schema()
+
+
+@contextmanager
+def shared_project(spark: SparkSession, target: Mapping[str, Any]) -> Iterator[Project]:
+    """A project that several tests read: its runs are made once, in a fixture of a module or class."""
+    with tempfile.TemporaryDirectory() as folder, temporary_project(spark, target, Path(folder)) as project:
+        yield project

@@ -2,7 +2,8 @@
 {%- macro _apply_bounded(plan) -%}
     {#- Key columns whose values survive being written as text. -#}
     {%- set bounded = [] -%}
-    {%- for name in plan.key if dbt_cdc._apply_type_of(plan, name).split('(')[0] in ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'string', 'date'] -%}
+    {%- set ordered = ['tinyint', 'smallint', 'int', 'bigint', 'decimal', 'string', 'date'] -%}
+    {%- for name in plan.key if dbt_cdc._apply_type_of(plan, name).split('(')[0] in ordered -%}
         {%- do bounded.append(name) -%}
     {%- endfor -%}
     {%- do return(bounded) -%}
@@ -23,7 +24,8 @@
     {%- set bounds = [] -%}
     {%- for name in dbt_cdc._apply_bounded(plan) -%}
         {%- set low, high = row[offset + 2 * loop.index0], row[offset + 2 * loop.index0 + 1] -%}
-        {%- if low is not none -%}
+        {#- text whose bytes are no UTF-8 comes here with other characters in their place, and so bounds nothing -#}
+        {%- if low is not none and '\ufffd' not in low ~ high -%}
             {%- do bounds.append({'name': name, 'low': low | string, 'high': high | string, 'type': dbt_cdc._apply_type_of(plan, name)}) -%}
         {%- endif -%}
     {%- endfor -%}

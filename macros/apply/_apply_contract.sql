@@ -23,7 +23,8 @@
         ledger forgets nothing. What hangs on other events (columns that one leaves alone, the end of a version), or on columns
         that others have added, is left to the write. -#}
     {%- set names, broken, own = [], {}, dbt_cdc._apply_target_columns(plan) | map('lower') | list -%}
-    {%- for name in dbt_cdc._apply_interval_columns(plan.intervals) + (plan.payload | selectattr('partial') | map(attribute='name') | list) -%}
+    {%- set partial = plan.payload | selectattr('partial') | map(attribute='name') | list -%}
+    {%- for name in dbt_cdc._apply_interval_columns(plan.intervals) + partial -%}
         {%- do names.append(modules.re.escape(name)) -%}
     {%- endfor -%}
     {%- set present = dbt_cdc._columns_of(plan.target) if plan.checks and plan.has_ledger else [] -%}

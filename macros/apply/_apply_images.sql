@@ -15,7 +15,8 @@
     {%- do dbt_cdc._apply_measure_batch(plan) -%}
     {%- if plan.faults or not (plan.rows or named) -%}{%- do return(none) -%}{%- endif -%}
     {%- if plan.rows and named -%}
-        {%- set other = run_query('select count(*) from ' ~ plan.stage ~ ' where not (' ~ plan.moments.sequence.sql ~ ' <=> ' ~ named ~ ')')[0][0] -%}
+        {%- set other = run_query('select count(*) from ' ~ plan.stage ~ ' where not (' ~ plan.moments.sequence.sql
+            ~ ' <=> ' ~ named ~ ')')[0][0] -%}
         {%- if other -%}
             {%- do plan.faults.append(other ~ " row(s) have another version than snapshot_version " ~ version
                                       ~ ": give that for an image without rows only") -%}
@@ -100,7 +101,8 @@ with {{ dbt_cdc._apply_event_steps(plan) }},
 
 {{ dbt_cdc._apply_image_steps(plan, named) }}
 
-select {{ dbt_cdc._quoted_list(plan.key + payload) | join(', ') }}, _dbt_cdc_sequence, 'upsert' as _dbt_cdc_kind, cast(null as array<string>) as _dbt_cdc_columns
+select {{ dbt_cdc._quoted_list(plan.key + payload) | join(', ') }},
+       _dbt_cdc_sequence, 'upsert' as _dbt_cdc_kind, cast(null as array<string>) as _dbt_cdc_columns
 from neighbours
 where
     _dbt_cdc_number > 0

@@ -35,7 +35,8 @@ to_record as (
 select {{ dbt_cdc._quoted_list(columns) | join(', ') }} from to_record
 union all
 {{ dbt_cdc._apply_marker(columns, 'begun', plan.batch,
-                         {'_dbt_cdc_sequence': 'version', '_dbt_cdc_columns': "array('" ~ plan.signature ~ "')"} if plan.image_versions else {}) }}
+                         {'_dbt_cdc_sequence': 'version', '_dbt_cdc_columns': "array('" ~ plan.signature ~ "')"}
+                             if plan.image_versions else {}) }}
 {%- if plan.image_versions %}
 from ({{ plan.image_versions }}) as image_versions
 {%- endif %}
@@ -62,14 +63,16 @@ from ({{ plan.image_versions }}) as image_versions
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
     {#- by a run itself: the operation may have had a longer retention -#}
-    {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged' and not coalesce(startswith(_dbt_cdc_batch, 'purge-'), false), _dbt_cdc_processed_at, null))" -%}
+    {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged' and not coalesce(startswith(_dbt_cdc_batch, 'purge-'), false),"
+        ~ " _dbt_cdc_processed_at, null))" -%}
     {%- set query -%}
 select
     {{ dbt_cdc._apply_signature(batch) }} as signature,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }})
         or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_of_all_keys('') }}')) as everything,
-    coalesce({{ purged_at }} <= greatest(current_timestamp() - interval {{ dbt_cdc._apply_span(retention) }}, current_timestamp() - interval 1 day), true) as purge_due,
+    coalesce({{ purged_at }} <= greatest(current_timestamp() - interval {{ dbt_cdc._apply_span(retention) }},
+                                         current_timestamp() - interval 1 day), true) as purge_due,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated,
     coalesce(bool_or(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch = {{ dbt_cdc._literal(batch) }}), false) as recorded
 from {{ ledger }}

@@ -2,7 +2,8 @@
 {%- macro _apply_columns(wanted, option, names, faults) -%}
     {#- The columns an option names, spelled as the batch spells them; a fault for each that it does not have. -#}
     {%- set found = [] -%}
-    {%- for name in wanted -%}
+    {%- for given in wanted -%}
+        {%- set name = given if given in names else dbt_cdc._unquoted(given) -%}
         {%- set alike = [name] if name in names else [] -%}
         {%- for candidate in names if candidate | lower == name | lower -%}{%- do alike.append(candidate) -%}{%- endfor -%}
         {%- if alike -%}

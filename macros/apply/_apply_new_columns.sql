@@ -22,7 +22,8 @@
             {%- set own = modules.re.sub('^(var)?char\\(.*', 'string', there[column.name | lower]) -%}
             {%- set given = plan.types[column.name | lower] -%}
             {%- if own != given -%}
-                {%- do faults.append("column '" ~ column.name ~ "' is new to the feed, as " ~ given ~ ", and " ~ relation ~ " has one of that"
+                {%- do faults.append("column '" ~ column.name ~ "' is new to the feed, as " ~ given ~ ", and "
+                    ~ relation ~ " has one of that"
                     ~ " name already, as " ~ own ~ ": cast it in the model, or drop the table's column") -%}
             {%- endif -%}
         {%- endfor -%}

@@ -40,10 +40,15 @@
         {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
     {%- endif -%}
     {%- do faults.extend(dbt_cdc._format_faults()) -%}
+    {%- if config.get('options') is not none -%}
+        {%- do faults.append("options has no meaning for apply_changes: its tables take tblproperties, and its own options stand in"
+                             ~ " meta.dbt_cdc") -%}
+    {%- endif -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
     {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, config.get('on_schema_change'))) -%}
     {%- if given.get('stored_as_scd_type') == 'bitemporal' and given.get('source_kind') == 'snapshot' -%}
-        {%- do faults.append("'stored_as_scd_type: bitemporal' needs 'source_kind: feed': an image does not say when a row became known") -%}
+        {%- do faults.append("'stored_as_scd_type: bitemporal' needs 'source_kind: feed': an image does not say when a row"
+            ~ " became known") -%}
     {%- elif given.get('stored_as_scd_type') == 'bitemporal' and not given.get('system_sequence_by') -%}
         {%- do faults.append("option 'system_sequence_by' is required under 'stored_as_scd_type: bitemporal': what says when"
                              ~ " an event became known") -%}

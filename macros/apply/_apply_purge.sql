@@ -96,12 +96,14 @@ idle as (
     from moments
 )
 
-select distinct {{ dbt_cdc._quoted_list(key, 'recorded') | join(', ') }}, recorded._dbt_cdc_sequence, recorded._dbt_cdc_kind, recorded._dbt_cdc_hash
+select distinct {{ dbt_cdc._quoted_list(key, 'recorded') | join(', ') }},
+       recorded._dbt_cdc_sequence, recorded._dbt_cdc_kind, recorded._dbt_cdc_hash
 from {{ ledger }} as recorded
 inner join idle on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence'], 'recorded', 'idle') }}
 where
     recorded._dbt_cdc_kind in ('upsert', 'delete')
-    and idle._dbt_cdc_deleted and idle._dbt_cdc_after_nothing and idle._dbt_cdc_last_processed_at <= current_timestamp() - interval {{ retention }}
+    and idle._dbt_cdc_deleted and idle._dbt_cdc_after_nothing
+    and idle._dbt_cdc_last_processed_at <= current_timestamp() - interval {{ retention }}
 {%- endmacro -%}
 
 

@@ -27,7 +27,8 @@
     {%- set selected = [] -%}
     {%- for name in columns -%}
         {%- set quoted = dbt_cdc._quote(name) -%}
-        {%- do selected.append('cast(' ~ quoted ~ ' as ' ~ dbt_cdc._type_text(types[name | lower]) ~ ') as ' ~ quoted if name in untyped else quoted) -%}
+        {%- do selected.append('cast(' ~ quoted ~ ' as ' ~ dbt_cdc._type_text(types[name | lower]) ~ ') as ' ~ quoted
+            if name in untyped else quoted) -%}
     {%- endfor -%}
     {%- do return('select ' ~ selected | join(', ') ~ ' from (\n' ~ query ~ '\n) as batch') -%}
 {%- endmacro -%}

@@ -3,7 +3,8 @@
 {%- macro _apply_withdraw_overtaken(plan) -%}
     {#- This run's own. The other run may already show some of it, and a third may have compared its own with that: a marker
         of another batch takes its place, so that both look again, and the keys are built anew. -#}
-    {%- if plan.options.source_kind != 'snapshot' or dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature == plan.signature -%}
+    {%- if plan.options.source_kind != 'snapshot'
+        or dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature == plan.signature -%}
         {%- do return(none) -%}
     {%- endif -%}
     {%- set withdrawn = dbt_cdc._apply_withdraw(plan, plan.batch) -%}

@@ -68,7 +68,8 @@
     {%- do dbt_cdc._refresh_metadata(plan.ledger, plan.format) -%}
     {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",
                         "count_if(_dbt_cdc_operation = 'delete')"] + dbt_cdc._apply_bound_measures(plan) -%}
-    {%- set row = run_query('select ' ~ dbt_cdc._apply_signature_in(plan.ledger, plan.batch) ~ ', ' ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
+    {%- set row = run_query('select ' ~ dbt_cdc._apply_signature_in(plan.ledger, plan.batch) ~ ', '
+        ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
     {%- set counts = {'inserted': row[1], 'updated': row[2], 'deleted': row[3]} if row[0] == signature else {} -%}
     {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row, 4)) -%}
     {%- if counts.values() | sum > 0 -%}

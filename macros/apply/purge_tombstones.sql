@@ -6,7 +6,8 @@
     {%- endfor -%}
     {%- set names = nodes | map(attribute='name') | list -%}
     {%- if model is not none and model not in names -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: " ~ dbt_cdc._unknown_name('apply_changes model', model, names)) -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: "
+            ~ dbt_cdc._unknown_name('apply_changes model', model, names)) -%}
     {%- endif -%}
     {%- for node in nodes if model in (none, node.name) -%}
         {%- do dbt_cdc._purge_tombstones_of(node, retention) -%}
@@ -18,8 +19,8 @@
     {%- set options = dbt_cdc._given_options(dbt_cdc._apply_options(), node) -%}
     {%- set retention = retention or options.tombstone_retention -%}
     {%- if not dbt_cdc._apply_span(retention) -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: retention must be a number and a unit such as '2 days', got "
-                                               ~ (retention | tojson)) -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: " ~ node.unique_id ~ ": retention must be a number and a"
+            ~ " unit such as '2 days', got " ~ (retention | tojson)) -%}
     {%- endif -%}
     {%- set target = api.Relation.create(database=node.database, schema=node.schema, identifier=node.alias, type='table') -%}
     {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}

@@ -18,7 +18,8 @@
     {%- endif -%}
     {%- if not faults -%}
         {%- if end is not none and (from > last or to > last) -%}
-            {%- do faults.append("range (" ~ ('earliest' if begin is none else begin) ~ ", " ~ end ~ "] goes beyond the last commit, expected one up to "
+            {%- do faults.append("range (" ~ ('earliest' if begin is none else begin) ~ ", " ~ end
+                ~ "] goes beyond the last commit, expected one up to "
                 ~ dbt_cdc._commit_name(table, last) ~ "; leave `end` out to read up to the latest") -%}
         {%- elif end is not none and earliest and to < from -%}
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'ends', first, fed)) -%}

@@ -91,7 +91,8 @@
     {#- The condition that a column is the mark: as text, in base64 or hex, and what stands in arrays (of texts, of its bytes
         as numbers or base64, of the UUID that is made of it) and in maps. None for a type that can't hold it. -#}
     {%- set raw, type = 'image.' ~ dbt_cdc._quote(name), feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
-    {%- set read = {'string': raw, 'binary': 'cast(' ~ raw ~ ' as string)', 'array': 'to_json(' ~ raw ~ ')', 'map': 'to_json(' ~ raw ~ ')'} -%}
+    {%- set json = 'to_json(' ~ raw ~ ')' -%}
+    {%- set read = {'string': raw, 'binary': 'cast(' ~ raw ~ ' as string)', 'array': json, 'map': json} -%}
     {%- if dbt_cdc._base_type(type) not in read -%}{%- do return('') -%}{%- endif -%}
     {%- set mark = '__debezium_unavailable_value' -%}
     {%- set bytes = '[95,95,100,101,98,101,122,105,117,109,95,117,110,97,118,97,105,108,97,98,108,101,95,118,97,108,117,101]' -%}

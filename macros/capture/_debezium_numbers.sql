@@ -18,7 +18,8 @@
     {%- set too_long = 'raise_error(concat(' ~ dbt_cdc._literal(told) ~ ', ' ~ raw ~ '))' -%}
     {#- of a negative number the halves are counted from the other side, or the least ones would overflow on the way -#}
     {%- set carry = 'if(' ~ digits ~ " >= '8', 1BD, 0BD)" -%}
-    {%- set unscaled = '(' ~ high ~ ' + ' ~ carry ~ ') * 18446744073709551616BD + (' ~ low ~ ' - ' ~ carry ~ ' * 18446744073709551616BD)' -%}
+    {%- set unscaled = '(' ~ high ~ ' + ' ~ carry ~ ') * 18446744073709551616BD + (' ~ low ~ ' - ' ~ carry
+        ~ ' * 18446744073709551616BD)' -%}
     {%- set number = 'concat(' ~ unscaled ~ ", 'e', cast(-(" ~ (scale or given) ~ ') as string))' -%}
     {%- do return('if(length(' ~ digits ~ ') > 32, ' ~ too_long ~ ', ' ~ dbt_cdc._read_as(number, type) ~ ')') -%}
 {%- endmacro -%}

@@ -47,8 +47,9 @@
 
 {%- macro _debezium_nested(raw, name, type) -%}
     {#- JSON text of an array, map or struct: NULL if anything within can't be read, of which Spark keeps the text. -#}
-    {%- set whole = 'from_json(concat(' ~ dbt_cdc._literal('{"v":') ~ ', ' ~ raw ~ ", '}'), "
-                    ~ dbt_cdc._literal('v ' ~ dbt_cdc._json_type(type) ~ ', unread string') ~ ", map('columnNameOfCorruptRecord', 'unread'))" -%}
+    {%- set shape = dbt_cdc._literal('v ' ~ dbt_cdc._json_type(type) ~ ', unread string') -%}
+    {%- set json = 'concat(' ~ dbt_cdc._literal('{"v":') ~ ', ' ~ raw ~ ", '}')" -%}
+    {%- set whole = 'from_json(' ~ json ~ ', ' ~ shape ~ ", map('columnNameOfCorruptRecord', 'unread'))" -%}
     {#- within a function, so that it is read once however many values are in it -#}
     {%- set read = 'if(whole.unread is null, ' ~ dbt_cdc._nested_value('whole.v', name, type) ~ ', null)' -%}
     {%- do return('get(transform(array(' ~ whole ~ '), whole -> ' ~ read ~ '), 0)') -%}
@@ -105,44 +106,6 @@
 {%- macro _unclear_encoding(name, type, base) -%}
     {%- set known = dbt_cdc._debezium_encodings()[base].keys() | join(', ') -%}
     {%- do return('raise_error(' ~ dbt_cdc._literal("dbt_cdc: from_debezium can't tell how column " ~ name ~ " (" ~ type
-        ~ ") is written, as no schema part of the envelope says it in a way that is known. Expected: encodings={'" ~ name ~ "': one of " ~ known ~ "}") ~ ')') -%}
-{%- endmacro -%}
-
-
-{%- macro _debezium_decoded(raw, encoding, name, type, base, scale=none) -%}
-    {%- set number = dbt_cdc._unless_infinite(raw, encoding) if base in ['timestamp', 'date'] else 'try_cast(' ~ raw ~ ' as bigint)' -%}
-    {%- if encoding == 'text' and base == 'timestamp' -%}
-        {%- do return('if(' ~ raw ~ " rlike '^[+-]?29[0-9]{4}-', null, " ~ dbt_cdc._read_as(raw, type) ~ ')') -%}
-    {%- elif encoding == 'text' -%}
-        {#- IsoDate ends in Z -#}
-        {%- do return(dbt_cdc._read_as("rtrim('Z', " ~ raw ~ ')' if base == 'date' else raw, type)) -%}
-    {%- elif base == 'decimal' -%}
-        {%- do return(dbt_cdc._decimal_of_bytes(raw, name, type, scale)) -%}
-    {%- elif base == 'binary' -%}
-        {%- do return('try_to_binary(' ~ raw ~ ', ' ~ dbt_cdc._literal(encoding) ~ ')') -%}
-    {%- elif encoding == 'days' -%}
-        {%- do return('date_from_unix_date(try_cast(' ~ number ~ ' as int))') -%}
-    {%- elif base == 'date' -%}
-        {%- set day = {'millis': '86400000', 'micros': '86400000000', 'nanos': '86400000000000'}[encoding] -%}
-        {#- with a time of day it is no date -#}
-        {%- set days = 'try_cast(' ~ number ~ ' div ' ~ day ~ ' as int)' -%}
-        {%- do return('if(' ~ number ~ ' % ' ~ day ~ ' = 0, date_from_unix_date(' ~ days ~ '), null)') -%}
-    {%- endif -%}
-    {%- set micros = {'millis': 'try_multiply(' ~ number ~ ', 1000)', 'micros': number, 'nanos': dbt_cdc._whole_part(number, '1000')}[encoding] -%}
-    {%- if type | lower | trim == 'timestamp_ntz' -%}
-        {%- do return("timestamp_ntz'1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, try_cast(cast(" ~ micros
-                      ~ ' as decimal(20, 0)) / 1000000 as decimal(18, 6)))') -%}
-    {%- endif -%}
-    {%- do return('timestamp_micros(' ~ micros ~ ')') -%}
-{%- endmacro -%}
-
-
-{%- macro _unless_infinite(raw, encoding) -%}
-    {#- A count of days or of parts of seconds; NULL for PostgreSQL's infinity of either sign, as Debezium has written it over its
-        versions: JDBC's own numbers, whatever the unit, the ends of a long or an int, and its date by way of JDBC's. As text it
-        lies in the last year that a count of microseconds reaches. -#}
-    {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
-    {%- set infinite = ['9223372036825200000', '-9223372036832400000', '9223372036854775807', '(-9223372036854775807 - 1)'] -%}
-    {%- set infinite = infinite + (['2147483647', '-2147483648', '-2147472692', '-2147472691'] if encoding == 'days' else []) -%}
-    {%- do return('if(' ~ number ~ ' in (' ~ infinite | join(', ') ~ '), null, ' ~ number ~ ')') -%}
+        ~ ") is written, as no schema part of the envelope says it in a way that is known."
+        ~ " Expected: encodings={'" ~ name ~ "': one of " ~ known ~ "}") ~ ')') -%}
 {%- endmacro -%}

@@ -47,7 +47,8 @@
 {%- macro _json_key_faults(columns) -%}
     {%- set faults = [] -%}
     {%- for name, type in columns.items() if modules.re.search('(?i)\\bmap\\s*<(?!\\s*string\\b)', type | string) -%}
-        {%- do faults.append("from_debezium: column '" ~ name ~ "': keys of a map are text in JSON, expected map<string, …>, got " ~ type) -%}
+        {%- do faults.append("from_debezium: column '" ~ name
+            ~ "': keys of a map are text in JSON, expected map<string, …>, got " ~ type) -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
@@ -95,6 +96,7 @@
 {%- macro _read_or_fail(feed, name, type, raw, read) -%}
     {#- What was read, whatever spark.sql.ansi.enabled says: a value of which nothing came fails the query. -#}
     {%- set told = 'dbt_cdc: ' ~ feed ~ ': column ' ~ name ~ ' (' ~ type ~ ') can not be read from: ' -%}
+    {%- set remedy = '; leave such rows out, or ask for the column as string, which takes what is written' -%}
     {%- do return('coalesce(' ~ read ~ ', if(' ~ raw ~ ' is null, null, raise_error(concat(' ~ dbt_cdc._literal(told)
-                  ~ ', cast(' ~ raw ~ ' as string)))))') -%}
+                  ~ ', cast(' ~ raw ~ ' as string), ' ~ dbt_cdc._literal(remedy) ~ '))))') -%}
 {%- endmacro -%}

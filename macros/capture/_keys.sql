@@ -45,8 +45,11 @@
 
 
 {%- macro _is_key_of(node, unique_key) -%}
-    {#- Whether a key that was asked for is the node's own, in whatever order: then its log is of that key too. -#}
+    {#- Whether a key that was asked for is the one that tells the node's rows apart, in whatever order: then its log is of
+        that key too. That of a history's rows has the version in it: by the key alone there are several rows of one. -#}
     {%- set own = dbt_cdc._key_in(node.config) if node is not none else [] -%}
+    {%- set alone = node is not none and (node.config.get('materialized') == 'hash_diff' or own == dbt_cdc._key_of_node(node)) -%}
+    {%- if not alone -%}{%- do return(false) -%}{%- endif -%}
     {%- do return(own | map('lower') | sort == dbt_cdc._names_in(unique_key) | map('lower') | sort) -%}
 {%- endmacro -%}
 

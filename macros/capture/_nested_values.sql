@@ -7,7 +7,8 @@
     {%- if nested is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set kind, parts = nested.group(1) | lower, [] -%}
     {%- for part in dbt_cdc._split_outside_brackets(nested.group(2)) if part | trim -%}
-        {%- set field = modules.re.fullmatch('(?is)\\s*(`(?:[^`]|``)*`|\\w+)\\s*:?\\s*(.*?)(?:\\s+not\\s+null)?(?:\\s+comment\\s.*)?', part) -%}
+        {%- set field = modules.re.fullmatch(
+            '(?is)\\s*(`(?:[^`]|``)*`|\\w+)\\s*:?\\s*(.*?)(?:\\s+not\\s+null)?(?:\\s+comment\\s.*)?', part) -%}
         {%- do parts.append([dbt_cdc._unquoted(field.group(1)), field.group(2) | trim] if kind == 'struct' else [none, part | trim]) -%}
     {%- endfor -%}
     {%- do return({'kind': kind, 'parts': parts}) -%}
@@ -59,7 +60,8 @@
 {%- macro _nested_value(value, name, type, depth=0) -%}
     {#- A value of _json_type(type) as `type`; `name`: of the column, for the error. -#}
     {%- set nested, item, inner = dbt_cdc._type_parts(type), 'item_' ~ depth, depth + 1 -%}
-    {%- if dbt_cdc._json_type(type) == type or (nested is none and dbt_cdc._base_type(type) not in dbt_cdc._read_from_text() + ['decimal']) -%}
+    {%- if dbt_cdc._json_type(type) == type
+        or (nested is none and dbt_cdc._base_type(type) not in dbt_cdc._read_from_text() + ['decimal']) -%}
         {%- do return(value) -%}
     {%- elif nested is none -%}
         {%- do return(dbt_cdc._nested_leaf(value, name, type)) -%}
@@ -88,7 +90,8 @@
         {%- set read = dbt_cdc._read_as(value, type) -%}
     {%- else -%}
         {%- set number = dbt_cdc._debezium_decoded(value, 'days', name, type, base) if base == 'date' else 'null' -%}
-        {%- set read = 'if(' ~ value ~ " rlike '^-?[0-9]+$', " ~ number ~ ', ' ~ dbt_cdc._debezium_decoded(value, 'text', name, type, base) ~ ')' -%}
+        {%- set read = 'if(' ~ value ~ " rlike '^-?[0-9]+$', " ~ number ~ ', '
+            ~ dbt_cdc._debezium_decoded(value, 'text', name, type, base) ~ ')' -%}
     {%- endif -%}
     {%- do return(dbt_cdc._read_or_fail('from_debezium', name, type, value, read)) -%}
 {%- endmacro -%}

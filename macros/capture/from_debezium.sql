@@ -44,12 +44,14 @@
     {%- do feed.update(sides={} if form == 'json' else dbt_cdc._debezium_sides(feed)) -%}
     {%- do feed.update(fields=dbt_cdc._debezium_fields(feed)) -%}
     {%- if not feed.fields -%}
-        {%- do faults.append("from_debezium: neither before nor after of " ~ dbt_cdc._feed_name(relation) ~ " is a struct, expected at least one") -%}
+        {%- do faults.append("from_debezium: neither before nor after of " ~ dbt_cdc._feed_name(relation)
+            ~ " is a struct, expected at least one") -%}
     {%- endif -%}
     {%- for name in columns or {} if feed.fields and dbt_cdc._spelled(name, feed.fields) not in feed.fields -%}
         {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column', name, feed.fields.keys() | list)) -%}
     {%- endfor -%}
-    {%- do faults.extend(dbt_cdc._feed_name_faults('from_debezium', (columns or feed.fields) | list, ['_op', '_ts', '_sequence', '_columns'])) -%}
+    {%- do faults.extend(dbt_cdc._feed_name_faults('from_debezium', (columns or feed.fields) | list,
+        ['_op', '_ts', '_sequence', '_columns'])) -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do return(feed) -%}
 {%- endmacro -%}
@@ -73,7 +75,8 @@
             case
                 when op in ('d', 't') or (op in ('c', 'u', 'r') and after is not null) then true
                 when op = 'm' or is_tombstone then false
-                else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(feed.relation) ~ " has a row that is no Debezium envelope: "
+                else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(feed.relation)
+                    ~ " has a row that is no Debezium envelope: "
                     ~ "its op is missing or none of c, u, d, r, t, m, or its after is no row. Expected before, after, op, source, "
                     ~ "ts_ms; messages flattened by ExtractNewRecordState need no from_debezium") }})
             end
@@ -81,7 +84,8 @@
 
     select
         {% for name, type in (feed.columns or feed.fields).items() -%}
-        {{ dbt_cdc._debezium_value(feed, name, type) if feed.columns else dbt_cdc._debezium_raw(feed, name) }} as {{ dbt_cdc._quote(name) }},
+        {{ dbt_cdc._debezium_value(feed, name, type) if feed.columns else dbt_cdc._debezium_raw(feed, name) }}
+            as {{ dbt_cdc._quote(name) }},
         {% endfor -%}
         _op,
         _ts,

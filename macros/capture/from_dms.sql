@@ -5,7 +5,8 @@
     {%- if not execute or dbt_cdc._is_not_built_yet(source_relation) -%}
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
-    {%- set has = dbt_cdc._feed_columns_of(source_relation, (columns if columns is mapping else {}).keys() | list + [op, timestamp, sequence]) -%}
+    {%- set has = dbt_cdc._feed_columns_of(source_relation,
+        (columns if columns is mapping else {}).keys() | list + [op, timestamp, sequence]) -%}
     {%- set op, timestamp, sequence = dbt_cdc._spelled(op, has), dbt_cdc._spelled(timestamp, has), dbt_cdc._spelled(sequence, has) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._dms_faults(source_relation, has, columns, op, timestamp, sequence)) -%}
     {%- set apart = [op, timestamp, sequence] | select('string') | map('lower') | list -%}
@@ -43,7 +44,8 @@
         case
             when {{ dbt_cdc._dms_is_load(op) }} then 'r'
             when {{ column }} in ('I', 'U', 'D') then lower({{ column }})
-            else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(relation) ~ " has a row with another operation than I, U, D in "
+            else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(relation)
+                ~ " has a row with another operation than I, U, D in "
                 ~ op ~ "; expected DMS output, give the column of the operation as `op`") }})
         end
 {%- endmacro -%}
@@ -76,8 +78,9 @@
     {%- set names = columns | list if columns is mapping else has | reject('in', [op, timestamp, sequence]) | list -%}
     {%- do faults.extend(dbt_cdc._feed_name_faults('from_dms', names, ['_op', '_ts', '_sequence'])) -%}
     {%- if dbt_cdc._is_cte(relation) and columns is none -%}
-        {%- do faults.append("from_dms: " ~ (dbt_cdc._feed_name(relation) if relation is string else relation.identifier) ~ ", an ephemeral model or a unit test's input, can't be asked for its"
-                             ~ " columns before it is read, got no `columns`, expected a mapping of names to types") -%}
+        {%- do faults.append("from_dms: " ~ (dbt_cdc._feed_name(relation) if relation is string else relation.identifier)
+                             ~ ", an ephemeral model or a unit test's input, can't be asked for its columns before it is read,"
+                             ~ " got no `columns`, expected a mapping of names to types") -%}
     {%- endif -%}
     {%- for name in (columns if columns is mapping else {}) if dbt_cdc._spelled(name, has) not in has -%}
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column', name, has.keys() | list)) -%}
@@ -86,7 +89,8 @@
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in op', op, has.keys() | list)) -%}
     {%- endif -%}
     {#- a full load is known by the lack of the usual column -#}
-    {%- for argument, name in {'timestamp': timestamp, 'sequence': sequence}.items() if name and name not in has and (op in has or op not in [none, 'Op']) -%}
+    {%- for argument, name in {'timestamp': timestamp, 'sequence': sequence}.items() if name and name not in has
+        and (op in has or op not in [none, 'Op']) -%}
         {%- do faults.append("from_dms: " ~ dbt_cdc._unknown_name('column in ' ~ argument, name, has.keys() | list)) -%}
     {%- endfor -%}
     {%- if op in has -%}

@@ -9,8 +9,9 @@
     {%- set columns = dbt_cdc._columns_of(relation) if existing is not none else [] -%}
     {%- set stamp = dbt_cdc._column_named(columns, column) -%}
     {%- if columns and stamp is none -%}
+        {%- set hint = dbt_cdc._suggestion(column, columns | map(attribute='name') | list) -%}
         {%- do log('dbt_cdc: ' ~ edge.source ~ ' has no column ' ~ column ~ ', ' ~ dbt_cdc._edge_name(this)
-                   ~ ' reads all its rows', info=true) -%}
+                   ~ ' reads all its rows' ~ (hint if hint != '.' else ''), info=true) -%}
     {%- endif -%}
     {%- if stamp is none -%}
         {%- do edge.update({'by': 'all', 'sql': 'select * from ' ~ relation}) -%}

@@ -125,7 +125,8 @@ group by source, destination
         {%- do rows.append('(' ~ ([
             dbt_cdc._literal(edge.source), dbt_cdc._literal(edge.destination), dbt_cdc._edge_time(edge),
             dbt_cdc._literal(edge.by), dbt_cdc._literal(edge.get('column')), dbt_cdc._literal(edge.get('type')),
-            dbt_cdc._literal(edge.get('watermark')), edge.sequence, 'current_timestamp()', dbt_cdc._literal(invocation_id)] | join(', ')) ~ ')') -%}
+            dbt_cdc._literal(edge.get('watermark')), edge.sequence, 'current_timestamp()',
+            dbt_cdc._literal(invocation_id)] | join(', ')) ~ ')') -%}
     {%- endfor -%}
     {%- call statement('dbt_cdc_edges') -%}
 insert into {{ relation }} ({{ dbt_cdc._metadata_columns() | join(', ') }})

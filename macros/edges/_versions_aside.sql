@@ -13,9 +13,12 @@
         {%- do since.append(dict(commit, quiet=false)) -%}
     {%- endfor -%}
     {%- do since.append(dict(last, quiet=false)) -%}
-    {%- for commit in since if dbt_cdc._rename_faults(table, commit.version, dbt_cdc._for_format('types_at', table.format)(table.relation, commit.version)) -%}
+    {%- set types_at = dbt_cdc._for_format('types_at', table.format) -%}
+    {%- for commit in since
+        if dbt_cdc._rename_faults(table, commit.version, types_at(table.relation, commit.version)) -%}
         {%- do return(table) -%}
     {%- endfor -%}
     {#- a log that was begun since does not have what came before -#}
-    {%- do return(dict(table, log=none, timeline={'commits': since, 'feed_from': none, 'images_from': 0, 'whole': false, 'follows': none})) -%}
+    {%- set timeline = {'commits': since, 'feed_from': none, 'images_from': 0, 'whole': false, 'follows': none} -%}
+    {%- do return(dict(table, log=none, timeline=timeline)) -%}
 {%- endmacro -%}

@@ -29,7 +29,8 @@
     {%- set watermark = dbt_cdc._watermark_value(edge.watermark, edge.type) if edge.get('watermark') is not none else 'null' -%}
     {%- set is_time = edge.type in ['timestamp', 'timestamp_ntz', 'date'] -%}
     {%- set query -%}
-select coalesce(cast({{ watermark }} as string), '-'), cast(count_if({{ watermark }} is null or {{ name }} is null or {{ name }} > {{ watermark }}) as string),
+select coalesce(cast({{ watermark }} as string), '-'),
+       cast(count_if({{ watermark }} is null or {{ name }} is null or {{ name }} > {{ watermark }}) as string),
     {% if is_time %}coalesce(cast(timestampdiff(second, {{ watermark }}, max({{ name }})) as string), '-'){% else %}'-'{% endif %}
 from {{ relation }}
 where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermark }}

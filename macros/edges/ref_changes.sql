@@ -72,8 +72,8 @@
     {#- Resolved by dbt's own ref, so that the edge is an ordinary one in dbt's graph. -#}
     {#- while dbt parses, a relation that is looked up is none -#}
     {%- if execute and upstream is not string and upstream.identifier is not defined -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes a model's name, ref(…), source(…)"
-            ~ " or a relation, got " ~ dbt_cdc._value_text(upstream)) -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes a model's name, ref(…),"
+            ~ " source(…) or a relation, got " ~ dbt_cdc._value_text(upstream)) -%}
     {%- endif -%}
     {%- if execute and upstream is not string and (model_name or version is not none) -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes "

@@ -24,8 +24,12 @@
     {%- set problems = [] -%}
     {%- for kind, name in {'source': source, 'destination': destination}.items() if name is not none -%}
         {%- set known = edges | map(attribute=kind) | unique | list -%}
-        {%- do problems.append(dbt_cdc._unknown_name(kind, name, known) if name not in known
-                               else kind ~ " '" ~ name ~ "' has no such edge.") -%}
+        {%- if name not in known -%}{%- do problems.append(dbt_cdc._unknown_name(kind, name, known)) -%}{%- endif -%}
     {%- endfor -%}
+    {%- if not problems -%}
+        {%- set upstreams = edges | selectattr('destination', 'equalto', destination) | map(attribute='source') | list -%}
+        {%- do problems.append("there is no edge from '" ~ source ~ "' to '" ~ destination ~ "', which reads "
+                               ~ (upstreams | join(', ')) ~ ': give one of these, or leave `source` out for all of them') -%}
+    {%- endif -%}
     {%- do exceptions.raise_compiler_error('dbt_cdc.reset_watermarks: ' ~ (problems | join('\n  '))) -%}
 {%- endmacro -%}

@@ -6,7 +6,8 @@
     {%- set shared = graph.setdefault('dbt_cdc_spellings', {}) -%}
     {%- set own = (model | default({})).setdefault('_dbt_cdc_spellings', {}) -%}
     {%- set asked = relation ~ ' ' ~ asked -%}
-    {%- set spelled = dbt_cdc._free_spelling(relation ~ ' ', name, asked, shared) or dbt_cdc._free_spelling(relation ~ ' ', name, asked, own) -%}
+    {%- set spelled = dbt_cdc._free_spelling(relation ~ ' ', name, asked, shared)
+        or dbt_cdc._free_spelling(relation ~ ' ', name, asked, own) -%}
     {%- if spelled is none -%}
         {%- do dbt_cdc._raise_faults(["it asks for more ranges of " ~ name ~ " than one statement can tell apart. "
             ~ "Make a model for each range"]) -%}

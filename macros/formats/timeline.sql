@@ -21,8 +21,10 @@
         {%- do snapshots.update({row['version']: row}) -%}
     {%- endfor -%}
     {%- set commits, branches, walk = [], [], namespace(at=none, parent=none) -%}
-    {%- for row in run_query("select name, cast(snapshot_id as string) as version from " ~ relation ~ ".refs where type = 'BRANCH'").rows -%}
-        {%- if row['name'] == 'main' -%}{%- set walk.at = row['version'] -%}{%- else -%}{%- do branches.append(row['version']) -%}{%- endif -%}
+    {%- for row in run_query("select name, cast(snapshot_id as string) as version from " ~ relation
+        ~ ".refs where type = 'BRANCH'").rows -%}
+        {%- if row['name'] == 'main' -%}{%- set walk.at = row['version'] -%}
+        {%- else -%}{%- do branches.append(row['version']) -%}{%- endif -%}
     {%- endfor -%}
     {%- for _ in range(snapshots | length) if walk.at in snapshots -%}
         {%- set row = snapshots[walk.at] -%}

@@ -52,5 +52,6 @@
 
 {%- macro _can_be_read(relation) -%}
     {#- Whether a relation, or a query in brackets, finds all that it reads. -#}
-    {%- do return(run_query(dbt_cdc._ignoring_errors('select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe')) | length > 0) -%}
+    {%- set probe = 'select count(*) from (select * from ' ~ relation ~ ' limit 0) as probe' -%}
+    {%- do return(run_query(dbt_cdc._ignoring_errors(probe)) | length > 0) -%}
 {%- endmacro -%}

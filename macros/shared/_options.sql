@@ -105,7 +105,7 @@
         'string': value is string,
         'integer': value is integer and value is not boolean,
         'number': value is number and value is not boolean,
-        'scalar': value is string or (value is number and value is not boolean) or dbt_cdc._is_date(value | string),
+        'scalar': value is string or (value is number and value is not boolean) or dbt_cdc._is_date((value | string)[:10]),
         'date': dbt_cdc._is_date(value | string),
         'list': value is string or strings,
         'mapping': value is mapping,

@@ -8,17 +8,28 @@
 {%- endmacro -%}
 
 
+{%- macro _text_of(type) -%}
+    {#- The pattern of text that Spark reads as it is, or none. To other text it adds a day or a month (12:00 is today's, 2024-01 the
+        first), takes what it finds (202403 as a year, 0x1p3 and 1d as numbers) or leaves out what follows (10:30 of a day,
+        +05:00 where no zone is). -#}
+    {%- set number = '(?i)^[^0-9a-z.]*(inf|infinity|nan|([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?)[^0-9a-z.]*$' -%}
+    {%- do return({
+        'date': '^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$',
+        'timestamp': '^[^0-9]*[0-9]+-[0-9]+-[0-9]',
+        'timestamp_ntz': '^[^0-9]*[0-9]+-[0-9]+-[0-9]+([^0-9][0-9:.]*)?(Z|[+-]00(:?00)?)?[^0-9a-zA-Z]*$',
+        'float': number, 'double': number,
+    }.get('timestamp_ntz' if type | lower | trim == 'timestamp_ntz' else dbt_cdc._base_type(type))) -%}
+{%- endmacro -%}
+
+
 {%- macro _read_as(value, type) -%}
-    {#- NULL where the value is none of the type: a number that a decimal would round is none, a time of day is no timestamp
-        (Spark would put the day of the run before 12:00 or T12:00Z), and what is more or less than a day no date (of 2024-01-31 10:30 Spark
-        would take the day, of 2024 the first of January). What is nested Spark reads part by part. -#}
+    {#- NULL where the value is none of the type: text that Spark would add to or leave something out of is none (_text_of), nor a
+        number that a decimal would round. What is nested Spark reads part by part. -#}
     {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
-    {%- set is_text = "startswith(typeof(" ~ value ~ "), 'string')" -%}
-    {%- if dbt_cdc._base_type(type) == 'timestamp' -%}
-        {%- do return('if(' ~ is_text ~ ' and cast(' ~ value ~ " as string) rlike '^[^0-9T]*(T|[0-9]+:)', null, " ~ read ~ ')') -%}
-    {%- elif dbt_cdc._base_type(type) == 'date' -%}
-        {%- set day = '^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$' -%}
-        {%- do return('if(' ~ is_text ~ ' and not cast(' ~ value ~ " as string) rlike '" ~ day ~ "', null, " ~ read ~ ')') -%}
+    {%- set text = dbt_cdc._text_of(type) -%}
+    {%- if text is not none -%}
+        {%- set is_text = "startswith(typeof(" ~ value ~ "), 'string')" -%}
+        {%- do return('if(' ~ is_text ~ ' and not cast(' ~ value ~ " as string) rlike '" ~ text ~ "', null, " ~ read ~ ')') -%}
     {%- elif dbt_cdc._base_type(type) in ['char', 'varchar'] and '(' in type -%}
         {#- which Spark's cast would leave as long as it is -#}
         {%- do return('if(char_length(' ~ read ~ ') > ' ~ modules.re.findall('[0-9]+', type)[0] ~ ', null, ' ~ read ~ ')') -%}
@@ -36,7 +47,8 @@
     {#- As _read_as, where the value is of the type `given`: a number or moment that comes back from its cast as another one (3.7 as
         int, 10:30 as a date) is none either, nor a number a moment: what it counts is not said. As a float the nearest is taken. -#}
     {%- set read, family, base = dbt_cdc._read_as(value, type), dbt_cdc._family_of_type(given | lower), dbt_cdc._base_type(type) -%}
-    {%- if [family, dbt_cdc._family_of_type(base)] | sort in [['moment', 'number'], ['date', 'number']] -%}{%- do return('cast(null as ' ~ type ~ ')') -%}{%- endif -%}
+    {%- if [family, dbt_cdc._family_of_type(base)] | sort in [['moment', 'number'], ['date', 'number']] -%}
+        {%- do return('cast(null as ' ~ type ~ ')') -%}{%- endif -%}
     {%- set exact = ['tinyint', 'smallint', 'int', 'bigint', 'double', 'boolean', 'date'] -%}
     {%- if family not in ['number', 'moment'] or base not in exact -%}{%- do return(read) -%}{%- endif -%}
     {%- do return('if(try_cast(' ~ read ~ ' as ' ~ given ~ ') = ' ~ value ~ ', ' ~ read ~ ', null)') -%}

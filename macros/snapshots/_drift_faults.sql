@@ -58,7 +58,8 @@
     {%- if kept == 'date' and given in ['timestamp', 'timestamp_ntz'] -%}
         {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, whose time of day it would lose")) -%}
     {%- elif [kept, given] | sort == ['timestamp', 'timestamp_ntz'] and not dbt_cdc._is_in_utc() -%}
-        {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, which the session's time zone would shift")) -%}
+        {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given,
+            "updated_at, which the session's time zone would shift")) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -68,7 +68,8 @@
                     and deletions.dbt_cdc_start = records.{{ valid_to }}
         )
 
-        select followed.dbt_cdc_scd_id as {{ scd_id }}, max(followed.dbt_cdc_start) as dbt_cdc_start, min(later.{{ valid_from }}) as dbt_cdc_return,
+        select followed.dbt_cdc_scd_id as {{ scd_id }}, max(followed.dbt_cdc_start) as dbt_cdc_start,
+               min(later.{{ valid_from }}) as dbt_cdc_return,
             any_value(struct({% for name in given %}followed.{{ name }}{{ ', ' if not loop.last }}{% endfor %})) as dbt_cdc_given
         from followed
         left join records as later

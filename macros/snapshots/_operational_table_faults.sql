@@ -11,7 +11,8 @@
     {%- if names[0] | lower not in existing -%}
         {%- do return([target ~ " has no column(s) " ~ (names | join(', ')) ~ "; " ~ dbt_cdc._adopt_hint()]) -%}
     {%- elif dbt_cdc._has_unfilled_records(target, options) -%}
-        {%- do return(dbt_cdc._open_end_faults(target, options) or [target ~ " has records whose operational columns are not filled in, written or closed while the option"
+        {%- do return(dbt_cdc._open_end_faults(target, options)
+            or [target ~ " has records whose operational columns are not filled in, written or closed while the option"
             ~ " was off, or open ones with another high date than " ~ dbt_cdc._high_date_text()
             ~ "; " ~ dbt_cdc._adopt_hint()]) -%}
     {%- endif -%}

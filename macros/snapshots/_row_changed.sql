@@ -35,7 +35,8 @@
     {%- set differ = [] -%}
     {%- for column in checked -%}
         {%- if column.name | lower not in existing -%}{%- do return(none) -%}{%- endif -%}
-        {%- do differ.append('not (snapshotted_data.' ~ dbt_cdc._quote(column.name) ~ ' <=> ' ~ dbt_cdc._given_value(column, existing) ~ ')') -%}
+        {%- do differ.append('not (snapshotted_data.' ~ dbt_cdc._quote(column.name) ~ ' <=> '
+            ~ dbt_cdc._given_value(column, existing) ~ ')') -%}
     {%- endfor -%}
     {%- do return('(' ~ differ | join(' or ') ~ ')' if differ else none) -%}
 {%- endmacro -%}
@@ -44,7 +45,8 @@
 {%- macro _become_text(source_columns, existing) -%}
     {#- The columns that the table keeps as text, and the source has as something else. -#}
     {%- set found = [] -%}
-    {%- for column in source_columns if dbt_cdc._family_of_type(existing.get(column.name | lower, '')) == 'text' != dbt_cdc._family_of_type(column.dtype) -%}
+    {%- for column in source_columns
+        if dbt_cdc._family_of_type(existing.get(column.name | lower, '')) == 'text' != dbt_cdc._family_of_type(column.dtype) -%}
         {%- do found.append(column.name) -%}
     {%- endfor -%}
     {%- do return(found) -%}

@@ -58,7 +58,8 @@
             or source_data.dbt_cdc_copies > 1
             or ({{ no_source }}{% if new_record %} and not ({{ is_deleted }}){% endif %})
             {#- a row that is gone differs from its record in every column: that says nothing #}
-            or (not {{ no_source }} and ({{ dbt_cdc._row_changed(strategy, source_columns, existing) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
+            or (not {{ no_source }}
+                and ({{ dbt_cdc._row_changed(strategy, source_columns, existing) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
     )
 
     select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ strategy.scd_id | trim }} as dbt_cdc_new_scd_id

@@ -66,7 +66,8 @@
     {%- set time = namespace(sql='cast(' ~ now ~ ' as ' ~ dbt_cdc._type_text(type) ~ ')') -%}
     {%- for moment in known -%}
         {%- set instant = dbt_cdc._instant_of_text(moment) if type == 'string' else dbt_cdc._instant(moment) -%}
-        {%- set time.sql = 'if(coalesce(' ~ instant ~ ' > dbt_cdc_now, false), cast(' ~ moment ~ ' as ' ~ dbt_cdc._type_text(type) ~ '), ' ~ time.sql ~ ')' -%}
+        {%- set time.sql = 'if(coalesce(' ~ instant ~ ' > dbt_cdc_now, false), cast(' ~ moment ~ ' as '
+            ~ dbt_cdc._type_text(type) ~ '), ' ~ time.sql ~ ')' -%}
     {%- endfor -%}
     {%- do return(time.sql) -%}
 {%- endmacro -%}

@@ -18,7 +18,8 @@
 
 {%- macro _called(snapshot) -%}
     {#- The name by which commands find it. -#}
-    {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' and node.name == snapshot.name and node.unique_id != snapshot.unique_id -%}
+    {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' and node.name == snapshot.name
+        and node.unique_id != snapshot.unique_id -%}
         {%- do return(snapshot.package_name ~ '.' ~ snapshot.name) -%}
     {%- endfor -%}
     {%- do return(snapshot.name) -%}

@@ -18,6 +18,7 @@
     {#- One error with all that is wrong with a snapshot's options and the vars it goes by. -#}
     {%- set options = dbt_cdc._snapshot_settings(node) if dbt_cdc._meta(node) is mapping else {} -%}
     {%- set faults = [] -%}
+    {%- do faults.extend(dbt_cdc._hard_deletes_faults(node)) -%}
     {%- do faults.extend(dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction, node)) -%}
     {%- do faults.extend(dbt_cdc._change_log_faults(options, node)) -%}
     {%- if options.operational_metadata -%}{%- do faults.extend(dbt_cdc._operational_var_faults(node)) -%}{%- endif -%}
@@ -25,9 +26,17 @@
 {%- endmacro -%}
 
 
+{%- macro _hard_deletes_faults(node=none) -%}
+    {#- dbt raises an error of its own where it comes upon another value, and so hides all else that is wrong. -#}
+    {%- set allowed = {'values': ['ignore', 'invalidate', 'new_record']} -%}
+    {%- do return(dbt_cdc._value_faults('hard_deletes', allowed, (node or model).config.get('hard_deletes'))) -%}
+{%- endmacro -%}
+
+
 {%- macro _max_delete_fraction_faults(fraction, node=none) -%}
     {%- if fraction is none or fraction is not number or fraction is boolean -%}{%- do return([]) -%}{%- endif -%}
-    {%- if adapter.get_hard_deletes_behavior((node or model).config) == 'ignore' -%}
+    {%- set faults = dbt_cdc._hard_deletes_faults(node) -%}
+    {%- if not faults and adapter.get_hard_deletes_behavior((node or model).config) == 'ignore' -%}
         {%- do return(["option 'max_delete_fraction' has no meaning with hard_deletes: ignore, got " ~ fraction
                        ~ "; set hard_deletes to invalidate or new_record, or remove the option"]) -%}
     {%- endif -%}

@@ -30,7 +30,8 @@
 
 {%- macro _updated_at_faults(strategy, source) -%}
     {%- do return(dbt_cdc._text_time_faults(
-        'dbt_cdc_updated_at', source, 'updated_at (' ~ strategy.updated_at ~ ')', "convert it, or make it NULL, in the snapshot's query")) -%}
+        'dbt_cdc_updated_at', source, 'updated_at (' ~ strategy.updated_at ~ ')',
+        "convert it, or make it NULL, in the snapshot's query")) -%}
 {%- endmacro -%}
 
 

@@ -42,6 +42,9 @@
         {%- elif name | lower in of_dbt -%}
             {%- do faults.append("the source has a column '" ~ name ~ "', which is the name of a column that dbt writes: rename dbt's"
                 ~ " by snapshot_meta_column_names, or the source's in the snapshot's query") -%}
+        {%- elif name | lower in dbt_cdc._key_names(strategy) -%}
+            {%- do faults.append("the source has a column '" ~ name ~ "', as dbt calls the key while it compares: rename it in the"
+                                 ~ " snapshot's query") -%}
         {%- elif (name | lower).startswith('dbt_cdc_') -%}
             {%- do faults.append("the source has a column '" ~ name ~ "': names that begin with dbt_cdc_ are the package's own;"
                                  ~ " rename it in the snapshot's query") -%}
@@ -58,7 +61,8 @@
     {#- Columns that are checked, but whose values Spark does not compare. -#}
     {%- set faults = [] -%}
     {%- for column in columns if dbt_cdc._lacks_equality(column.dtype) and dbt_cdc._is_checked(column.name) -%}
-        {%- do faults.append("check_cols: column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", whose values Spark does not compare:"
+        {%- do faults.append("check_cols: column '" ~ column.name ~ "' is of type " ~ column.dtype
+            ~ ", whose values Spark does not compare:"
             ~ " give the columns to check without it, or make text of it in the snapshot's query (to_json)") -%}
     {%- endfor -%}
     {%- do return(faults) -%}

@@ -2,6 +2,10 @@
     a snapshot would start anew in every run and lose its history. It is the first thing that a snapshot calls,
     so its options are checked here, before anything is written, and its log is brought up to it. -#}
 {%- macro default__get_or_create_relation(database, schema, identifier, type) -%}
+    {#- an operation may call it, too -#}
+    {%- if this is not defined -%}
+        {%- do return(dbt.default__get_or_create_relation(database, schema, identifier, type)) -%}
+    {%- endif -%}
     {%- if execute and model.resource_type == 'snapshot' -%}
         {%- do dbt_cdc._check_snapshot_options() -%}
         {%- do dbt_cdc._open_change_log(this) -%}

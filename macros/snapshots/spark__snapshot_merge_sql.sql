@@ -12,8 +12,7 @@
     {%- set scd_id = dbt_cdc._quote(columns.dbt_scd_id) -%}
     merge into {{ target }} as DBT_INTERNAL_DEST
     {{ dbt_cdc._for_format('snapshot_match', dbt_cdc._format_of(target))(
-        dbt_cdc._merge_source(shape, values), dbt_cdc._keys(shape.strategy), scd_id,
-        'dbt_cdc_column_' ~ ((values.keys() | list).index(columns.dbt_scd_id) + 1)) }}
+        dbt_cdc._merge_source(shape, values), shape, scd_id, 'dbt_cdc_column_' ~ ((values.keys() | list).index(columns.dbt_scd_id) + 1)) }}
     when matched then update set
         {{ dbt_cdc._quote(columns.dbt_valid_to) }} = if(dbt_cdc_closes and {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }},
             dbt_cdc_start, {{ dbt_cdc._conflict(target) }})

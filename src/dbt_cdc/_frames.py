@@ -15,6 +15,11 @@ def to_spark(frame: Any, spark: Any) -> Any:
     Told apart by the classes' names: none of the libraries need be installed for the others to work.
     """
     if _is_frame_of(frame, "pyspark.sql"):
+        if frame.isStreaming:
+            raise DbtRuntimeError(
+                "model() returned a streaming DataFrame; expected one of rows at hand: read them with spark.read,"
+                " or what is new since the last run with dbt_cdc.ref_changes(dbt, spark, 'orders')."
+            )
         return frame
     if _is_frame_of(frame, "pyspark.pandas"):
         # a table has no index, and the model's author can't say so here

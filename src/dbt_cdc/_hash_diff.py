@@ -54,7 +54,7 @@ def hash_diff(
     """
     keys, ignore_columns = _names(keys), _names(ignore_columns)
     _check_kinds(incoming, current, keys, ignore_columns)
-    date = str(effective_date or datetime.datetime.now(datetime.timezone.utc).date())
+    date = _date_text(effective_date)
     _check_options(incoming, current, keys, extract_type, date, ignore_columns, hash_algorithm)
     rule = _Rule({name.lower() for name in keys}, {name.lower() for name in ignore_columns}, hash_algorithm)
     old, new, names = _sides(current, incoming, rule)
@@ -136,6 +136,15 @@ def _check_options(
     _refuse(faults)
 
 
+def _date_text(given: object) -> str:
+    """The date as text, today's for None; a moment that is midnight stands for its day."""
+    if given is None:
+        return str(datetime.datetime.now(datetime.timezone.utc).date())
+    if isinstance(given, datetime.datetime) and given.time() == datetime.time():
+        return str(given.date())
+    return str(given)
+
+
 def _is_date(text: str) -> bool:
     """Year, month and day: what else `fromisoformat` takes depends on the version of Python."""
     try:
@@ -200,8 +209,9 @@ def _data_fields(frame: DataFrame) -> list[StructField]:
 
 
 def _current_rows(current: DataFrame) -> DataFrame:
-    """Without the keys that an earlier comparison found gone; an `operation` without digests is somebody else's."""
-    marked = {"operation", "keyhash", "nonkeyhash"} <= {name.lower() for name in current.columns}
+    """Without the keys that an earlier comparison found gone; an `operation` that stands alone is somebody else's."""
+    have = {name.lower() for name in current.columns}
+    marked = "operation" in have and ("eff_start_date" in have or {"keyhash", "nonkeyhash"} <= have)
     return current.where("operation is null or operation <> 'D'") if marked else current
 
 

@@ -10,10 +10,17 @@ from dbt_cdc.hashing import hash_expression, shown_text
 
 #: Why a row can't be taken: null when it can.
 FAULT = "_dbt_cdc_fault"
-#: Text such as 12:00 or T12:00Z, to which Spark adds the day of the run.
-_TIME_OF_DAY = "^[^0-9T]*(T|[0-9]+:)"
-#: Text of a day. Of others Spark takes what it finds (2024, 202403), and leaves out what follows (10:30, 'or so').
-_DAY = "^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$"
+_NUMBER = "(?i)^[^0-9a-z.]*(inf|infinity|nan|([0-9]+[.]?[0-9]*|[.][0-9]+)(e[+-]?[0-9]+)?)[^0-9a-z.]*$"
+#: Text that Spark reads as it is. To other text it adds a day or a month (12:00 is today's, 2024-01 the first), takes
+#: what it finds (202403 as a year, 0x1p3 and 1d as numbers) or leaves out what follows (10:30 of a day, +05:00 where no
+#: zone is).
+TEXT_OF = {
+    "date": "^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$",
+    "timestamp_ltz": "^[^0-9]*[0-9]+-[0-9]+-[0-9]",
+    "timestamp_ntz": "^[^0-9]*[0-9]+-[0-9]+-[0-9]+([^0-9][0-9:.]*)?(Z|[+-]00(:?00)?)?[^0-9a-zA-Z]*$",
+    "float": _NUMBER,
+    "double": _NUMBER,
+}
 _EXACT = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal")
 _MOMENTS = ("timestamp_ltz", "timestamp_ntz")
 NULL_KEY, CAST = "null key part: ", "does not cast: "
@@ -115,11 +122,9 @@ def _cast(column: Column) -> str:
     source = quote(column.source or "")
     if column.type == column.source_type:
         return f"if({source} is null, null, {source})"
-    cast, text = f"try_cast({source} as {column.type})", f"cast({source} as string)"
-    if column.type == "timestamp_ltz" and column.source_type.startswith("string"):
-        return f"if({text} rlike '{_TIME_OF_DAY}', null, {cast})"
-    if column.type == "date" and column.source_type.startswith("string"):
-        return f"if({text} rlike '{_DAY}', {cast}, null)"
+    cast = f"try_cast({source} as {column.type})"
+    if column.type in TEXT_OF and column.source_type.startswith("string"):
+        return f"if(cast({source} as string) rlike '{TEXT_OF[column.type]}', {cast}, null)"
     return cast
 
 

@@ -48,11 +48,18 @@ def batch(values: str, columns: str = "id, v, op, seq") -> str:
 REFUSED = {
     "null_key": (
         model(FIRST, batch("(1, 'z', 'U', 9), (null, 'x', 'U', 2), (null, 'y', 'D', 3)"), GOOD),
-        ["2 row(s) have NULL in the key id", '{"id":null,"sequence":2}', "nothing was written"],
+        [
+            "2 row(s) have NULL in the key id",
+            '{"id":null,"sequence":3}: give the model only rows with a whole key',
+            "nothing was written",
+        ],
     ),
     "null_sequence": (
         model(FIRST, batch("(1, 'z', 'U', 9), (7, 'x', 'U', null)"), GOOD),
-        ["1 row(s) have NULL in sequence_by seq", '{"id":7,"sequence":null}'],
+        [
+            "1 row(s) have NULL in sequence_by seq",
+            '{"id":7,"sequence":null}: give every event its place in the order, in the model',
+        ],
     ),
     "null_in_a_struct": (
         model(FIRST, batch("(1, 'z', 'U', 9), (7, 'x', 'U', null)"), {**GOOD, "sequence_by": "struct(op, seq)"}),

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
 from tests.support.project import Project
@@ -347,6 +348,32 @@ SHAPES = {
             ("flag", "boolean"),
             ("seq", "bigint"),
         ],
+    ),
+    "keys of bytes that are no text": Case(
+        model(
+            "id, v, op, seq",
+            [
+                ["(cast(x'41FF' as string), 'a', 'U', 1)", "('A', 'x', 'U', 1)"],
+                ["(cast(x'41FF' as string), 'c', 'U', 2)"],
+                ["(cast(x'41FF' as string), '', 'D', 3)"],
+            ],
+            **SCD2,
+        ),
+        [("41", "x", 1, None), ("41FF", "a", 1, 2), ("41FF", "c", 2, 3)],
+        "select hex(id), v, __START_AT, __END_AT from {table} order by 1, 3",
+        third_run=True,
+    ),
+    "lists with backticks": Case(
+        model(
+            "id, `my v`, w, seq",
+            [["(1, 'a', 'x', 1)"], ["(1, 'a', 'y', 2)"]],
+            sequence_by="`seq`",
+            column_list=["`my v`", "w"],
+            stored_as_scd_type=2,
+            track_history_except_column_list=["`w`"],
+        ),
+        [(1, "a", "y", 1, None)],
+        VERSIONS,
     ),
 }
 
@@ -749,3 +776,15 @@ def test_names_of_columns_that_do_not_reach_the_table_make_no_other_event(projec
         (2, "b"),
         (3, None),
     ]
+
+
+def test_an_empty_image_has_the_moment_that_yaml_gives(project: Project) -> None:
+    settings = {"sequence_by": "day", "source_kind": "snapshot", "stored_as_scd_type": 2, "except_column_list": ["day"]}
+    options = {"materialized": "apply_changes", "unique_key": "id", "meta": {"dbt_cdc": settings}}
+    for moment, where in ((None, "true"), (dt.datetime(2024, 1, 2, 12), "false")):
+        settings["snapshot_version"] = moment
+        project.write({"models/m.sql": f"select 1 as id, timestamp'2024-01-01' as day where {where}"})
+        project.write({"models/m.yml": yaml.safe_dump({"models": [{"name": "m", "config": options}]})})
+        project.dbt("run")
+    moments = [(1, dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2, 12))]
+    assert project.rows("select * from {schema}.m") == moments

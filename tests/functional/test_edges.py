@@ -120,7 +120,7 @@ READERS = {
     "models/other.sql": read_by(f"{EVENTS}, column='größe'"),
     "models/through_a_view.sql": read_by("'seen'"),
     "models/through_a_clock.sql": read_by("'stamped_now'"),
-    "models/without_stamp.sql": read_by(f"{EVENTS}, column='loaded'"),
+    "models/without_stamp.sql": read_by(f"{EVENTS}, column='cdc_datetime_update'"),
     "models/busy.sql": read_by("source('raw', 'arrivals')", before='{{ config(pre_hook="' + LANDS + '") }}'),
     # a run that breaks before the write
     "models/broken.sql": read_by(EVENTS, select="id, if({{ var('run') }} = 2, raise_error('broken'), 0) as zero"),
@@ -323,7 +323,7 @@ def test_the_watermark_of_a_reader_that_broke_stays_where_it_was(readers: Reader
         "plain reads 1 rows of events (new ones), cdc_datetime_updated up to 2024-01-01 00:00:04,"
         " and 1 without cdc_datetime_updated, as in every run",
         "in_python reads 2 rows of kinds_v1 (all of them), size up to 2.0, and 1 without size, as in every run",
-        "events has no column loaded, without_stamp reads all its rows",
+        "events has no column cdc_datetime_update, without_stamp reads all its rows, did you mean 'cdc_datetime_updated'?",
     ],
     ids=["all rows", "new rows", "a model in Python", "no such column"],
 )
@@ -401,6 +401,10 @@ REFUSED = {
         READER + "select id from {{ dbt_cdc.ref_changes('orders', by='version', column=['a'], unique_key=3) }}",
         "ref_changes: unique_key must be of type list, got 3",
         'ref_changes: column must be of type string, got ["a"]',
+    ),
+    "idle": refused(
+        READER + "{{ config(meta={'dbt_cdc': {'ref_changes_by': 'version', 'ref_changes_column': 'n'}}) }}" + NEW,
+        "option 'ref_changes_column' has a meaning under 'ref_changes_by: column' only, got 'ref_changes_by: version'",
     ),
     "empty": refused(
         READER + "select id from {{ dbt_cdc.ref_changes('orders', column='') }}",

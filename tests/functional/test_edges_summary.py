@@ -163,6 +163,12 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
     }
     project.error("run-operation", "reset_watermarks", "--args", "{source: ''}")
     assert "unknown source ''" in project.log()
+    edge = f"{{source: {project.schema}.healthy, destination: {project.schema}.of_gone}}"
+    project.error("run-operation", "reset_watermarks", "--args", edge)
+    told = (
+        "there is no edge from 'S.healthy' to 'S.of_gone', which reads S.gone: give one of these, or leave `source` out"
+    )
+    assert told.replace("S.", f"{project.schema}.") in project.log()
     assert [line[2:] for line in summary(project) if line[0] == "healthy"] == [cells["healthy"]]
     project.dbt("run-operation", "reset_watermarks", "--args", f"{{source: {project.schema}.healthy}}")
     assert [line[2:] for line in summary(project) if line[0] == "healthy"] == [["start again", "-", "3", "-"]]

@@ -39,6 +39,10 @@ def test_rows_of_both_sides_are_told_apart_whether_or_not_the_digests_are_there(
     third = spark.sql("select * from values (2, 'B'), (3, null) as (id, v)")
     after = dbt_cdc.hash_diff(full.where("id <> 1"), third, keys=["id"], effective_date="2020-01-03")
     assert sorted((r.id, r.operation) for r in after.collect()) == [(2, "N"), (3, "I"), (4, "D")]
+    bare = full.where("id <> 1").drop("keyhash", "nonkeyhash")
+    after = dbt_cdc.hash_diff(bare, third, keys=["id"], effective_date=datetime.datetime(2020, 1, 3))
+    assert sorted((r.id, r.operation, str(r.eff_start_date)) for r in after.collect()) == [
+        (2, "N", "2020-01-02"), (3, "I", "2020-01-03"), (4, "D", "2020-01-03")]  # fmt: skip
     without = dbt_cdc.hash_diff(full, third.where("id = 2"), keys=["id"], effective_date="2020-01-03")
     assert sorted((r.id, r.operation) for r in without.collect()) == [(1, "D"), (2, "N"), (4, "D")]
 
@@ -129,8 +133,9 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
         dbt_cdc.hash_diff(good, good, keys=None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="incoming has a column 'operation', which hash_diff adds itself"):
         dbt_cdc.hash_diff(good, spark.sql("select 1 as id, 'SELL' as operation"), keys=["id"])
-    with pytest.raises(ValueError, match="effective_date must be a date like 2019-06-18, got '20200102'"):
-        dbt_cdc.hash_diff(good, good, keys=["id"], effective_date="20200102")
+    for given in ("20200102", "", datetime.datetime(2020, 1, 2, 12)):
+        with pytest.raises(ValueError, match=f"effective_date must be a date like 2019-06-18, got '{given}'"):
+            dbt_cdc.hash_diff(good, good, keys=["id"], effective_date=given)
     # a column of NULLs alone is of any type
     nothing = dbt_cdc.hash_diff(good.selectExpr("id", "'a' as v"), good.selectExpr("id", "null as v"), keys=["id"])
     assert nothing.columns == ["keyhash", "nonkeyhash", "id", "v", "operation", "eff_start_date"]

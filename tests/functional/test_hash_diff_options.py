@@ -552,6 +552,8 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query = "select 1 as id, 3.7D as n, 9007199254740993L as wide, 0.1D as near, array('1', 'x') as tags, 5 as day, 'T12:00Z' as noon"
     query += ", 2 as flag, 'ABC' as code, timestamp'2024-01-01 10:30:00' as born, timestamp'2024-01-01' as whole"
     query += ", '2024-01-31 10:30' as stamp, '2024-01-31 or so' as said, '202403' as month, ' 2024-1-31 00:00:00+00:00' as midnight, '2024-01-31 ' as plain"
+    query += ", '202403' as a, '2024-01' as b, '2024-01-31 10:30+05:00' as c, '2024' as d, '1d' as e, '0x1p3' as f"
+    query += ", '2024-01-31T10:30:00Z' as g, '2024-01-31 10:30:00 Europe/Rome' as h, ' -1.5e3' as i, 'NaN' as j"
     query += ", timestamp'2024-01-01 10:30:00.5' as half, timestamp'2024-01-01 10:30:00' as full"
     query += ", timestamp'2024-01-01 10:30:00.125' as tenth, timestamp'2024-01-01 10:30:00.125' as millis"
     project.write(
@@ -566,10 +568,21 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float", "noon": "timestamp"}
     types |= {"flag": "boolean", "code": "character(2)", "born": "date", "whole": "date"}
     types |= {"stamp": "date", "said": "date", "month": "date", "midnight": "date", "plain": "date"}
+    types |= {
+        "a": "timestamp",
+        "b": "timestamp",
+        "c": "timestamp_ntz",
+        "d": "timestamp_ntz",
+        "e": "double",
+        "f": "float",
+    }
+    types |= {"g": "timestamp_ntz", "h": "timestamp", "i": "double", "j": "float"}
     types |= {"half": "bigint", "full": "bigint", "tenth": "decimal(12,1)", "millis": "decimal(16,3)"}
     lost = "n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z', flag (boolean) '2', "
     lost += "code (varchar(2)) 'ABC', born (date) '2024-01-01 10:30:00', stamp (date) '2024-01-31 10:30', "
-    lost += "said (date) '2024-01-31 or so', month (date) '202403', half (bigint) '2024-01-01 10:30:00.5', tenth (decimal(12,1)) '2024-01-01 10:30:00.125'. "
+    lost += "said (date) '2024-01-31 or so', month (date) '202403', a (timestamp) '202403', "
+    lost += "b (timestamp) '2024-01', c (timestamp_ntz) '2024-01-31 10:30+05:00', d (timestamp_ntz) '2024', "
+    lost += "e (double) '1d', f (float) '0x1p3', half (bigint) '2024-01-01 10:30:00.5', tenth (decimal(12,1)) '2024-01-01 10:30:00.125'. "
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
         "day": "column 'day': Spark casts no int to date",

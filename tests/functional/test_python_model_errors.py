@@ -88,6 +88,10 @@ MODELS = {
         def model(dbt, spark):
             return {"orders": dbt.ref("orders")}
     """,
+    "models/streams.py": """
+        def model(dbt, spark):
+            return spark.readStream.format("rate").load()
+    """,
     "models/fine.py": """
         def model(dbt, spark):
             return dbt.ref("orders").limit(1)
@@ -140,6 +144,10 @@ def test_an_error_shows_the_models_own_file_line_and_source_line(project: Projec
     ]
     assert said["no_frame"] == [
         "model() returned a builtins.dict; expected a Spark, pandas-on-Spark or pandas DataFrame."
+    ]
+    assert said["streams"] == [
+        "model() returned a streaming DataFrame; expected one of rows at hand: read them with spark.read, or what is"
+        " new since the last run with dbt_cdc.ref_changes(dbt, spark, 'orders')."
     ]
     _lazy_errors(said, project.schema)
 

@@ -79,15 +79,23 @@ def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written
         assert part in error
 
     project.configure()
+    project.write({"snapshots/s.yml": SNAPSHOT.replace("invalidate", "new_recrd") % "{max_delete_fraction: 2}"})
+    error = project.error("snapshot")
+    assert (
+        "'hard_deletes' must be one of ignore, invalidate, new_record, got \"new_recrd\", did you mean 'new_r" in error
+    )
+    assert "'max_delete_fraction' must lie between 0 and 1, got 2" in error
     write(project, "{effective_timestamp_type: timestamp}")
     error = project.error("snapshot")
     assert "'effective_timestamp_type' has a meaning under 'operational_metadata: true' only, got 'oper" in error
     write(project, "{operational_metadata: true}")
-    supply(project, "(1, 'eu', 'a', 'b', 'c', 'd')", COLUMNS + ", Update_Timestamp, dbt_cdc_loaded_at, `#rows`")
+    columns = COLUMNS + ", Update_Timestamp, dbt_cdc_loaded_at, `#rows`, Dbt_unique_key_2"
+    supply(project, "(1, 'eu', 'a', 'b', 'c', 'd', 5)", columns)
     error = project.error("snapshot")
     assert "the source has a column 'Update_Timestamp', which is the name of an operational column" in error
     assert "the source has a column 'dbt_cdc_loaded_at': names that begin with dbt_cdc_ are the package's own" in error
     assert "the source has a column '#rows': dbt-spark takes such a name for the end of a table's columns" in error
+    assert "the source has a column 'Dbt_unique_key_2', as dbt calls the key while it compares: rename it" in error
     assert project.tables() == {"things"}
 
 

@@ -264,3 +264,35 @@ def test_a_snapshot_whose_name_needs_quotes_goes_on(project: Project) -> None:
     snapshot(project)
     query = "select id, status, insert_process_id, update_process_id from {schema}.`Customer History` order by 1, 2"
     assert project.rows(query) == [(1, "a", first, second), (1, "z", second, None), (2, "b", first, second)]
+
+
+@pytest.mark.one_format("delta")  # which plans no MERGE on such a column
+@pytest.mark.parametrize("meta", [{}, ON], ids=["stock columns", "operational columns"])
+def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta: dict[str, Any]) -> None:
+    write(project, s={**CHECKED, "unique_key": ["id", "part"], "hard_deletes": "invalidate", "meta": meta})
+    project.sql("create table {schema}.things (id char(5), part int, status string) using delta")
+    project.sql("insert into {schema}.things values ('k1', 1, 'a'), ('k2', 1, 'b')")
+    project.dbt("snapshot")
+    project.sql("delete from {schema}.things where status = 'b'")
+    project.sql("update {schema}.things set status = 'z' where status = 'a'")
+    project.sql("insert into {schema}.things values ('k3', 1, 'c')")
+    project.dbt("snapshot")
+    project.sql("insert into {schema}.things values ('k2', 1, 'b')")
+    project.dbt("snapshot")
+    assert project.rows("select id, part, status, dbt_valid_to is null from {schema}.s order by 1, dbt_valid_from") == [
+        ("k1   ", 1, "a", False),
+        ("k1   ", 1, "z", True),
+        ("k2   ", 1, "b", False),
+        ("k2   ", 1, "b", True),
+        ("k3   ", 1, "c", True),
+    ]
+
+
+@pytest.mark.one_format("iceberg")
+def test_an_operation_may_ask_for_a_relation_as_a_snapshot_does(project: Project) -> None:
+    call = "get_or_create_relation(database=none, schema=target.schema, identifier='things', type='table')"
+    project.write({"macros/asked.sql": "{% macro asked() %}{% do log('FOUND ' ~ " + call + "[0]) %}{% endmacro %}"})
+    project.dbt("run-operation", "asked")
+    supply(project, "(1, 'a')")
+    project.dbt("run-operation", "asked")
+    assert [line[-5:] for line in project.log().splitlines() if "FOUND" in line] == ["False", " True"]

@@ -540,3 +540,29 @@ def test_a_view_over_deltas_feed_is_refused_and_an_operation_may_ask(changes: Ch
     assert "Spark makes no view over Delta's change feed, got a model of materialized 'view' (dbt's default)" in message
     changes.project.dbt("run-operation", "told")
     assert "told ['i', 'a']" in changes.project.log()
+
+
+@pytest.mark.one_format("iceberg")
+def test_the_key_of_a_history_without_its_version_is_taken_where_it_is_asked_for(project: Project) -> None:
+    settings = "materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'seq', 'stored_as_scd_type': 2}}"
+    asked = "dbt_cdc.table_changes(ref('history'){}, begin=var('begin'), format='{}')"
+    calls = {"own": asked.format("", "cdc"), "by_id": asked.format(", unique_key='id'", "net")}
+    project.write(
+        {
+            "models/history.sql": f"{{{{ config({settings}) }}}} select 1 as id, {{{{ var('seq') }}}} as seq",
+            **{
+                f"models/{name}.sql": f"{{{{ config(materialized='table') }}}} select * from {{{{ {call} }}}}"
+                for name, call in calls.items()
+            },
+        }
+    )
+    project.dbt("run", "--select", "history", "--vars", "seq: 1")
+    first = project.rows("select snapshot_id from {schema}.history.snapshots")[0][0]
+    project.dbt("run", "--select", "history", "--vars", "seq: 2")
+    error = project.error("run", "--exclude", "history", "--vars", f"{{seq: 2, begin: '{first}'}}")
+    assert f"changes of {project.schema}.history: unique_key (id) names several rows of version" in error
+    assert project.rows("select op, after.__START_AT, after.__END_AT from {schema}.own order by 2") == [
+        ("u", 1, 2),
+        ("i", 2, None),
+    ]
+    assert "by_id" not in project.tables()

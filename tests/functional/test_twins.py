@@ -7,7 +7,7 @@ import json
 import pytest
 
 from dbt_cdc._formats import format_of
-from dbt_cdc._hash_diff_incoming import _DAY, _TIME_OF_DAY
+from dbt_cdc._hash_diff_incoming import TEXT_OF
 from dbt_cdc._hash_diff_layout import ADDED, IS_ENDED, IS_KEY
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, MODEL_OF
 from dbt_cdc._sql import is_odd_name
@@ -23,13 +23,13 @@ SAID = """
     {{ config(materialized='table') }}
     {% set said = {
         'formats': dbt_cdc._formats(),
-        'date': dbt_cdc._read_as('value', 'date'),
-        'timestamp': dbt_cdc._read_as('value', 'timestamp'),
+        'text_of': {},
         'added': dbt_cdc._hash_diff_added_columns(),
         'layout': dbt_cdc._hash_diff_layout(),
         'odd': [],
         'widens': [],
     } %}
+    {% for type in var('read') %}{% do said.text_of.update({type: dbt_cdc._text_of(type)}) %}{% endfor %}
     {% for name in var('names') if dbt_cdc._is_odd_name(name) %}{% do said.odd.append(name) %}{% endfor %}
     {% for narrow in var('types') %}{% for wide in var('types') if dbt_cdc._widens(narrow, wide) %}
         {% do said.widens.append([narrow, wide]) %}
@@ -41,15 +41,14 @@ SAID = """
 @pytest.mark.one_format("iceberg")
 def test_macros_and_python_say_the_same(project: Project) -> None:
     project.write({"models/said.sql": SAID})
-    project.dbt("run", "--vars", json.dumps({"types": TYPES, "names": NAMES}))
+    project.dbt("run", "--vars", json.dumps({"types": TYPES, "names": NAMES, "read": [*TEXT_OF, "int", "array<date>"]}))
     said = json.loads(project.rows("select said from {schema}.said")[0][0])
     for name, abilities in said["formats"].items():
         python = format_of(name)
         assert abilities["column_names"] == dict(python.column_names), name
         assert abilities["set_later"] == sorted(python.set_later), name
         assert abilities["timestamp_ntz"] == dict(python.timestamp_ntz), name
-    assert f" rlike '{_DAY}'" in said["date"]
-    assert f" rlike '{_TIME_OF_DAY}'" in said["timestamp"]
+    assert said["text_of"] == {**TEXT_OF, "int": None, "array<date>": None}
     assert said["added"] == list(ADDED)
     assert said["layout"] == {
         "first_load": FIRST_LOAD,

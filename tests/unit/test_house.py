@@ -59,6 +59,7 @@ def test_a_public_macro_has_a_file_of_its_name_and_typed_arguments(path: Path, n
 def test_a_macro_file_stays_small(path: Path) -> None:
     text = path.read_text()
     assert text.count("\n") <= 150
+    assert [line for line in text.splitlines() if len(line) > 140] == []
     for name, _, body in macros(path):
         assert body.count("\n") <= 60, name
     for materialization in MATERIALIZATION.findall(text):

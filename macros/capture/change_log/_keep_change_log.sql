@@ -34,7 +34,8 @@
     {%- set faults, key = [], dbt_cdc._key_of_node(model) | join('\n') | lower -%}
     {%- for what, was, given in [('change_log', begun, mode), ('the key', kept.get('dbt_cdc.key'), key)] if was != given -%}
         {%- do faults.append(log ~ " was begun with " ~ what ~ " '" ~ was.replace('\n', ', ') ~ "', got '" ~ given.replace('\n', ', ')
-            ~ "'; set it back, or begin a new log by dropping it" ~ (' or with --full-refresh' if model.resource_type != 'snapshot' else '')) -%}
+            ~ "'; set it back, or begin a new log by dropping it"
+            ~ (' or with --full-refresh' if model.resource_type != 'snapshot' else '')) -%}
     {%- endfor -%}
     {%- if kept.get('dbt_cdc.restarts') != 'true' and dbt_cdc._load_relation(dbt_cdc._storage_relation(relation)) is none -%}
         {%- do faults.append(log ~ " is the log of a table that is gone: a new one has another history; drop " ~ log

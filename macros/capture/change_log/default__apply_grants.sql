@@ -2,7 +2,8 @@
     of write to a snapshot has committed. A first load, which has no post_snapshot, also reports its rows here. -#}
 {%- macro default__apply_grants(relation, grant_config, should_revoke=True) -%}
     {#- `dbt clone` calls this, too, and writes no rows -#}
-    {%- set of_snapshot = execute and model.resource_type == 'snapshot' and flags.WHICH != 'clone' and relation.identifier | lower == this.identifier | lower -%}
+    {%- set of_snapshot = execute and model.resource_type == 'snapshot' and flags.WHICH != 'clone'
+        and relation.identifier | lower == this.identifier | lower -%}
     {%- set later = model.pop('_dbt_cdc_later', {}) if of_snapshot else {} -%}
     {%- if later -%}{%- do dbt_cdc._set_properties(relation, later) -%}{%- endif -%}
     {%- do dbt.default__apply_grants(relation, grant_config, should_revoke) -%}

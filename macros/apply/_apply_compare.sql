@@ -1,0 +1,69 @@
+{#- What is wrong with a batch beside what is recorded of its keys, found by one query before anything is written. -#}
+{%- macro _apply_compare(plan) -%}
+    {#- The batch beside what the ledger has of its keys, once that is collected: how many events are new, and which
+        contradict another of the same key and moment. -#}
+    {%- set query -%}
+with {{ dbt_cdc._apply_moment_steps(plan) }}
+
+select
+    coalesce(sum(_dbt_cdc_events), 0), coalesce(sum(_dbt_cdc_fresh), 0), coalesce(sum(_dbt_cdc_fresh_truncates), 0),
+    coalesce(bool_or(_dbt_cdc_contradictory), false)
+from moments
+    {%- endset -%}
+    {%- set row = run_query(query)[0] -%}
+    {%- do plan.update(events=row[0] | int, fresh=row[1] | int, fresh_truncates=row[2] | int) -%}
+    {%- if row[3] and plan.options.on_conflict == 'error' -%}
+        {%- do plan.faults.append(dbt_cdc._apply_contradiction_fault(plan)) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_moment_steps(plan) -%}
+{%- set identity = dbt_cdc._quoted_list(plan.key + dbt_cdc._apply_moment_columns(plan)) | join(', ') -%}
+{%- if not plan.collected %}
+{{ dbt_cdc._apply_batch_events(plan) }},
+
+{% endif -%}
+marked as (
+    select
+        {{ identity }}, _dbt_cdc_kind, _dbt_cdc_hash,
+        bool_or({{ '_dbt_cdc_given' if plan.collected else 'true' }}) as _dbt_cdc_is_given,
+        bool_or({{ 'not _dbt_cdc_given' if plan.collected else 'false' }}) as _dbt_cdc_is_known
+    from {{ plan.touched if plan.collected else 'events' }}
+    group by {{ identity }}, _dbt_cdc_kind, _dbt_cdc_hash
+),
+
+moments as (
+    select
+        {{ identity }},
+        count_if(_dbt_cdc_is_given) as _dbt_cdc_events,
+        count_if(_dbt_cdc_is_given and not _dbt_cdc_is_known) as _dbt_cdc_fresh,
+        count_if(_dbt_cdc_is_given and not _dbt_cdc_is_known and _dbt_cdc_kind = 'truncate') as _dbt_cdc_fresh_truncates,
+        count_if(_dbt_cdc_kind = 'upsert') > 1 and bool_or(_dbt_cdc_is_given and _dbt_cdc_kind = 'upsert')
+            as _dbt_cdc_contradictory
+    from marked
+    group by {{ identity }}
+)
+{%- endmacro -%}
+
+
+{%- macro _apply_contradiction_fault(plan) -%}
+    {%- set query -%}
+with {{ dbt_cdc._apply_moment_steps(plan) }}
+
+select
+    count(distinct {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}),
+    array_join(slice(array_sort(collect_set(to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})))), 1, 5), ' ')
+from moments
+where _dbt_cdc_contradictory
+    {%- endset -%}
+    {%- set row = run_query(query)[0] -%}
+    {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
+    {%- set new = plan.new | map(attribute='name') | join(', ') -%}
+    {%- set each_once = "give each key once in an image" if plan.options.source_kind == 'snapshot'
+                        else "make " ~ told_apart ~ " tell them apart" -%}
+    {%- set remedy = each_once ~ ", or set 'on_conflict: resolve'" if not new
+                     else "where they differ in what is new, " ~ new ~ ", alone, give only events that were not given before it,"
+                          ~ " or run with --full-refresh; else make " ~ told_apart ~ " tell them apart" -%}
+    {%- do return(row[0] ~ " key(s) have different events with the same sequence, for example " ~ row[1] ~ ": " ~ remedy) -%}
+{%- endmacro -%}

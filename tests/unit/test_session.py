@@ -92,7 +92,7 @@ class DataFrame:
 
 @pytest.mark.parametrize("package", ["pyspark.sql.classic.dataframe", "pyspark.sql.connect.dataframe"])
 def test_a_spark_frame_is_taken_as_it_is(package: str) -> None:
-    frame = type("DataFrame", (), {"__module__": package})()
+    frame = type("DataFrame", (), {"__module__": package, "isStreaming": False})()
     assert _frames.to_spark(frame, None) is frame
 
 

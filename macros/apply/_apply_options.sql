@@ -40,10 +40,6 @@
         {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
     {%- endif -%}
     {%- do faults.extend(dbt_cdc._format_faults()) -%}
-    {%- if config.get('options') is not none -%}
-        {%- do faults.append("options has no meaning for apply_changes: its tables take tblproperties, and its own options stand in"
-                             ~ " meta.dbt_cdc") -%}
-    {%- endif -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
     {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, config.get('on_schema_change'))) -%}
     {%- if given.get('stored_as_scd_type') == 'bitemporal' and given.get('source_kind') == 'snapshot' -%}

@@ -46,11 +46,12 @@
 
 {%- macro _is_key_of(node, unique_key) -%}
     {#- Whether a key that was asked for is the one that tells the node's rows apart, in whatever order: then its log is of
-        that key too. That of a history's rows has the version in it: by the key alone there are several rows of one. -#}
-    {%- set own = dbt_cdc._key_in(node.config) if node is not none else [] -%}
-    {%- set alone = node is not none and (node.config.get('materialized') == 'hash_diff' or own == dbt_cdc._key_of_node(node)) -%}
-    {%- if not alone -%}{%- do return(false) -%}{%- endif -%}
-    {%- do return(own | map('lower') | sort == dbt_cdc._names_in(unique_key) | map('lower') | sort) -%}
+        that key too. That of a history's rows has the version in it, that of a hash_diff model's is a digest of its own key. -#}
+    {%- if node is none -%}{%- do return(false) -%}{%- endif -%}
+    {%- set hashed = node.config.get('materialized') == 'hash_diff' -%}
+    {%- set asked = dbt_cdc._names_in(unique_key) | map('lower') | sort -%}
+    {%- set own = dbt_cdc._key_of_node(node) | map('lower') | sort -%}
+    {%- do return(asked == own or (hashed and asked == dbt_cdc._key_in(node.config) | map('lower') | sort)) -%}
 {%- endmacro -%}
 
 

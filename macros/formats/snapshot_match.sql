@@ -23,7 +23,8 @@
     {#- Whether a key is made of a char(n) column, as far as its text shows: Delta plans no merge on one, while Spark pads such
         columns as it reads them. `describe table` calls it a string. -#}
     {%- set keys = dbt_cdc._keys(shape.strategy) | join(' ') | lower -%}
-    {%- for name, type in shape.source_types.items() if type == 'string' and name in keys -%}
+    {%- for name, type in shape.source_types.items()
+        if type == 'string' and modules.re.search('(^|\\W)' ~ modules.re.escape(name) ~ '(\\W|$)', keys) -%}
         {%- set described = run_query('describe extended ' ~ shape.target ~ ' ' ~ dbt_cdc._quote(name)) -%}
         {%- for row in described.rows if row[0] == 'data_type' and row[1].startswith('char(') -%}{%- do return(true) -%}{%- endfor -%}
     {%- endfor -%}

@@ -11,6 +11,6 @@
     {%- do return(dict(
         dbt_cdc._log_options(),
         ref_changes_by={'type': 'string', 'values': ['column', 'version'], 'default': 'column'},
-        ref_changes_column={'type': 'string', 'default': 'cdc_datetime_updated', 'under': {'ref_changes_by': ['column']}},
+        ref_changes_column={'type': 'string', 'default': 'cdc_datetime_updated'},
     )) -%}
 {%- endmacro -%}

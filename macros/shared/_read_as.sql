@@ -16,7 +16,7 @@
     {%- do return({
         'date': '^ *[+-]?[0-9]+-[0-9]+-[0-9]+([ T]0?0:00(:00([.]0+)?)?(Z|[+-]00(:?00)?)?)? *$',
         'timestamp': '^[^0-9]*[0-9]+-[0-9]+-[0-9]',
-        'timestamp_ntz': '^[^0-9]*[0-9]+-[0-9]+-[0-9]+([^0-9][0-9:.]*)?(Z|[+-]00(:?00)?)?[^0-9a-zA-Z]*$',
+        'timestamp_ntz': '^[^0-9]*[0-9]+-[0-9]+-[0-9]+([^0-9][0-9:.]*)? *(Z|UTC|GMT|[+-]0?0(:?00)?)?[^0-9a-zA-Z]*$',
         'float': number, 'double': number,
     }.get('timestamp_ntz' if type | lower | trim == 'timestamp_ntz' else dbt_cdc._base_type(type))) -%}
 {%- endmacro -%}

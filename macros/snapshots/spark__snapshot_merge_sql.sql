@@ -2,7 +2,8 @@
 
     The merge looks for the open record of each key, not for dbt_scd_id as dbt's own does, and so holds whatever another
     run did since the changes were worked out: a key must have exactly the open record that it had then, or the whole
-    statement fails. Two runs at once can't leave two open records of a key. -#}
+    statement fails. Two runs at once can't leave two open records of a key. (Where a format can't match
+    by key, see snapshot_match.) -#}
 {%- macro spark__snapshot_merge_sql(target, source, insert_cols) -%}
     {%- set shape = model['_dbt_cdc_shape'] -%}
     {%- if shape.counts.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}

@@ -402,10 +402,6 @@ REFUSED = {
         "ref_changes: unique_key must be of type list, got 3",
         'ref_changes: column must be of type string, got ["a"]',
     ),
-    "idle": refused(
-        READER + "{{ config(meta={'dbt_cdc': {'ref_changes_by': 'version', 'ref_changes_column': 'n'}}) }}" + NEW,
-        "option 'ref_changes_column' has a meaning under 'ref_changes_by: column' only, got 'ref_changes_by: version'",
-    ),
     "empty": refused(
         READER + "select id from {{ dbt_cdc.ref_changes('orders', column='') }}",
         'ref_changes: column must name a column, got ""',

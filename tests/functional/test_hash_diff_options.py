@@ -554,6 +554,7 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query += ", '2024-01-31 10:30' as stamp, '2024-01-31 or so' as said, '202403' as month, ' 2024-1-31 00:00:00+00:00' as midnight, '2024-01-31 ' as plain"
     query += ", '202403' as a, '2024-01' as b, '2024-01-31 10:30+05:00' as c, '2024' as d, '1d' as e, '0x1p3' as f"
     query += ", '2024-01-31T10:30:00Z' as g, '2024-01-31 10:30:00 Europe/Rome' as h, ' -1.5e3' as i, 'NaN' as j"
+    query += ", '2024-01-31 10:30:00 UTC' as k, '2024-01-31 10:30:00.0000000 +00:00' as l"
     query += ", timestamp'2024-01-01 10:30:00.5' as half, timestamp'2024-01-01 10:30:00' as full"
     query += ", timestamp'2024-01-01 10:30:00.125' as tenth, timestamp'2024-01-01 10:30:00.125' as millis"
     project.write(
@@ -576,7 +577,14 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
         "e": "double",
         "f": "float",
     }
-    types |= {"g": "timestamp_ntz", "h": "timestamp", "i": "double", "j": "float"}
+    types |= {
+        "g": "timestamp_ntz",
+        "h": "timestamp",
+        "i": "double",
+        "j": "float",
+        "k": "timestamp_ntz",
+        "l": "timestamp_ntz",
+    }
     types |= {"half": "bigint", "full": "bigint", "tenth": "decimal(12,1)", "millis": "decimal(16,3)"}
     lost = "n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z', flag (boolean) '2', "
     lost += "code (varchar(2)) 'ABC', born (date) '2024-01-01 10:30:00', stamp (date) '2024-01-31 10:30', "

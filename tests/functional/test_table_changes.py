@@ -547,6 +547,7 @@ def test_the_key_of_a_history_without_its_version_is_taken_where_it_is_asked_for
     settings = "materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'seq', 'stored_as_scd_type': 2}}"
     asked = "dbt_cdc.table_changes(ref('history'){}, begin=var('begin'), format='{}')"
     calls = {"own": asked.format("", "cdc"), "by_id": asked.format(", unique_key='id'", "net")}
+    calls["turned"] = asked.format(", unique_key=['__START_AT', 'id']", "net")
     project.write(
         {
             "models/history.sql": f"{{{{ config({settings}) }}}} select 1 as id, {{{{ var('seq') }}}} as seq",
@@ -561,8 +562,7 @@ def test_the_key_of_a_history_without_its_version_is_taken_where_it_is_asked_for
     project.dbt("run", "--select", "history", "--vars", "seq: 2")
     error = project.error("run", "--exclude", "history", "--vars", f"{{seq: 2, begin: '{first}'}}")
     assert f"changes of {project.schema}.history: unique_key (id) names several rows of version" in error
-    assert project.rows("select op, after.__START_AT, after.__END_AT from {schema}.own order by 2") == [
-        ("u", 1, 2),
-        ("i", 2, None),
-    ]
+    for name in ("own", "turned"):
+        rows = project.rows(f"select op, after.__START_AT, after.__END_AT from {{schema}}.{name} order by 2")
+        assert rows == [("u", 1, 2), ("i", 2, None)], name
     assert "by_id" not in project.tables()

@@ -54,12 +54,17 @@
 
 
 {%- macro _apply_bad_rows_fault(plan, name, count) -%}
-    {%- set said = {
-        'null_key': count ~ " row(s) have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may, under stored_as_scd_type 1)",
-        'unknown_column': count ~ " row(s) name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has "
-                          ~ plan.names | join(', '),
-    }.get(name) or count ~ (" row(s) break the " ~ name ~ " of the table, " ~ plan.checks[name] if name in plan.checks
-                            else " row(s) have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', ')) -%}
+    {%- set said, remedy = {
+        'null_key': [
+            "have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may, under stored_as_scd_type 1)",
+            "give the model only rows with a whole key"],
+        'unknown_column': [
+            "name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has " ~ plan.names | join(', '),
+            "let it name columns of the batch, or be NULL for all of them"],
+    }.get(name) or (
+        ["break the " ~ name ~ " of the table, " ~ plan.checks[name], "mend these rows in the model"] if name in plan.checks
+        else ["have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', '),
+              "give every event its place in the order, in the model"]) -%}
     {%- set query -%}
 with given as ({{ plan.given or dbt_cdc._apply_given(plan) }})
 
@@ -71,11 +76,7 @@ where {{ plan.wrong[name] }}
 order by 1
 limit 5
     {%- endset -%}
-    {%- set remedy = {
-        'null_key': 'give the model only rows with a whole key',
-        'unknown_column': 'let it name columns of the batch, or be NULL for all of them',
-    }.get(name) or ('mend these rows in the model' if name in plan.checks else 'give every event its place in the order, in the model') -%}
-    {%- do return(said ~ ', for example ' ~ run_query(query).columns[0].values() | join(' ') ~ ': ' ~ remedy) -%}
+    {%- do return(count ~ ' row(s) ' ~ said ~ ', for example ' ~ run_query(query).columns[0].values() | join(' ') ~ ': ' ~ remedy) -%}
 {%- endmacro -%}
 
 

@@ -23,10 +23,10 @@
         ) as changed_keys
     {%- endset -%}
     {%- set counts = run_query(found).rows[0] -%}
-    {%- do shape.update(counts={'insert': counts['inserted'] | int, 'update': counts['updated'] | int,
-        'delete': counts['deleted'] | int}) -%}
-    {%- set faults = dbt_cdc._source_key_faults(dbt_cdc._keys(strategy), source_sql, counts['without_key'] | int,
-        counts['repeated'] | int) -%}
+    {%- do shape.update(counts={
+        'insert': counts['inserted'] | int, 'update': counts['updated'] | int, 'delete': counts['deleted'] | int}) -%}
+    {%- set faults = dbt_cdc._source_key_faults(
+        dbt_cdc._keys(strategy), source_sql, counts['without_key'] | int, counts['repeated'] | int) -%}
     {%- if counts['several_open'] | int > 0 -%}
         {%- do faults.append(counts['several_open'] ~ " key(s) have several open records in " ~ target_relation
             ~ ": close all but one of each by hand, then run again") -%}
@@ -89,8 +89,8 @@
             {%- endfor %}
         {%- if is_last %}
         left anti join later
-            on {% for key in keys %}{{ ' and '
-                if not loop.first }}later.dbt_cdc_ended_key_{{ loop.index }} = far.dbt_cdc_ended_key_{{ loop.index }}
+            on {% for key in keys %}{{ ' and ' if not loop.first -}}
+                later.dbt_cdc_ended_key_{{ loop.index }} = far.dbt_cdc_ended_key_{{ loop.index }}
             {%- endfor %}
         {%- endif %}
 {%- endmacro -%}

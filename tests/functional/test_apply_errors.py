@@ -50,7 +50,7 @@ REFUSED = {
         model(FIRST, batch("(1, 'z', 'U', 9), (null, 'x', 'U', 2), (null, 'y', 'D', 3)"), GOOD),
         [
             "2 row(s) have NULL in the key id",
-            '{"id":null,"sequence":3}: give the model only rows with a whole key',
+            '{"id":null,"sequence":2} {"id":null,"sequence":3}: give the model only rows with a whole key',
             "nothing was written",
         ],
     ),

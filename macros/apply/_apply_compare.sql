@@ -59,11 +59,23 @@ where _dbt_cdc_contradictory
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
     {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
-    {%- set new = plan.new | map(attribute='name') | join(', ') -%}
-    {%- set each_once = "give each key once in an image" if plan.options.source_kind == 'snapshot'
-                        else "make " ~ told_apart ~ " tell them apart" -%}
-    {%- set remedy = each_once ~ ", or set 'on_conflict: resolve'" if not new
-                     else "where they differ in what is new, " ~ new ~ ", alone, give only events that were not given before it,"
-                          ~ " or run with --full-refresh; else make " ~ told_apart ~ " tell them apart" -%}
+    {%- set new, lacking = plan.new | map(attribute='name') | join(', '), dbt_cdc._apply_lacking(plan) -%}
+    {%- set apart = "make " ~ told_apart ~ " tell them apart" -%}
+    {%- if new -%}
+        {%- set remedy = "where they differ in what is new, " ~ new ~ ", alone, give only events that were not given before it,"
+                         ~ " or run with --full-refresh; else " ~ apart -%}
+    {%- elif lacking -%}
+        {%- set remedy = "where they differ in what this batch lacks, " ~ lacking ~ ", alone, give only events that were not given"
+                         ~ " with it; else " ~ apart -%}
+    {%- else -%}
+        {%- set remedy = ("give each key once in an image" if plan.options.source_kind == 'snapshot' else apart)
+                         ~ ", or set 'on_conflict: resolve'" -%}
+    {%- endif -%}
     {%- do return(row[0] ~ " key(s) have different events with the same sequence, for example " ~ row[1] ~ ": " ~ remedy) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_lacking(plan) -%}
+    {#- The table's columns that the batch does not have. -#}
+    {%- do return(plan.payload | selectattr('source', 'none') | map(attribute='name') | join(', ')) -%}
 {%- endmacro -%}

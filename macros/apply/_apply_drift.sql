@@ -1,17 +1,24 @@
 {#- What a table was made with, and may not change. -#}
 {%- macro _apply_properties(plan) -%}
     {#- What must stay the same over the life of a table, kept as table properties of the ledger. -#}
-    {%- set options = plan.options -%}
-    {%- set lists = {} -%}
+    {%- set types = {} -%}
+    {%- for name, moment in plan.moments.items() -%}{%- do types.update({name ~ '_type': moment.type}) -%}{%- endfor -%}
+    {%- do return(dict(dbt_cdc._apply_kept_options(plan.options), columns_to_update=plan.columns_to_update | tojson,
+                       hash_rule=dbt_cdc._apply_hash_rule(), **types)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_kept_options(options) -%}
+    {#- Of these, what the options alone say. -#}
+    {%- set lists = {'unique_key': dbt_cdc._key_in(config) | map('lower') | sort | list | tojson} -%}
     {%- for option in ['track_history_column_list', 'track_history_except_column_list', 'ignore_null_updates',
                        'ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
         {%- set value = options[option] or none -%}
-        {%- do lists.update({option: (value | map('lower') | sort | list if value is iterable else value) | tojson}) -%}
+        {%- set names = [] -%}
+        {%- for name in (value if value is iterable else []) -%}{%- do names.append(dbt_cdc._unquoted(name) | lower) -%}{%- endfor -%}
+        {%- do lists.update({option: (names | sort if value is iterable else value) | tojson}) -%}
     {%- endfor -%}
-    {%- for name, moment in plan.moments.items() -%}{%- do lists.update({name ~ '_type': moment.type}) -%}{%- endfor -%}
-    {%- do return(dict(lists, unique_key=plan.key | map('lower') | sort | list | tojson, hash_rule=dbt_cdc._apply_hash_rule(),
-                       columns_to_update=plan.columns_to_update | tojson,
-                       stored_as_scd_type=options.stored_as_scd_type | string, source_kind=options.source_kind,
+    {%- do return(dict(lists, stored_as_scd_type=options.stored_as_scd_type | string, source_kind=options.source_kind,
                        start_at_column=options.start_at_column, end_at_column=options.end_at_column,
                        system_start_at_column=options.system_start_at_column, system_end_at_column=options.system_end_at_column)) -%}
 {%- endmacro -%}

@@ -47,7 +47,7 @@
     {%- set ignore = dbt_cdc._apply_columns(options.ignore_null_updates_column_list or [],
                                             'ignore_null_updates_column_list', names, faults) -%}
     {%- set heed = dbt_cdc._apply_columns(options.ignore_null_updates_except_column_list or [],
-                                          'ignore_null_updates_except_column_list', names, faults) -%}
+                                          'ignore_null_updates_except_column_list', names + plan.key, faults) -%}
     {%- for column in plan.payload -%}
         {%- set ignore_null = column.name in ignore if ignore else
                               (column.name not in heed if heed else options.ignore_null_updates is true) -%}

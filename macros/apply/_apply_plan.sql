@@ -63,6 +63,9 @@
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
     {%- set own = dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known) -%}
     {%- do plan.update(casts=dbt_cdc._apply_casts(plan, own)) -%}
+    {%- for column in plan.payload -%}
+        {%- do column.update(type=own.get(column.name | lower) or types[column.source | lower]) -%}
+    {%- endfor -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
         {%- do faults.extend(dbt_cdc._apply_type_faults(plan) + dbt_cdc._apply_new_column_faults(plan, state)) -%}

@@ -14,6 +14,9 @@
             {%- do types.update({row[0] | lower: modules.re.sub(void, 'string', row[1])}) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- for name in columns if columns | map('lower') | select('equalto', name | lower) | list | length > 1 -%}
+        {%- do dbt_cdc._raise_faults(["the model gives two columns called '" ~ name ~ "': give each a name of its own"]) -%}
+    {%- endfor -%}
     {%- set typed = dbt_cdc._apply_with_types(query, columns, untyped, types, relations, state, options) if untyped else query -%}
     {%- do dbt_cdc._apply_try_expressions(typed, columns | map('lower') | list, options) -%}
     {%- do return(typed) -%}

@@ -58,12 +58,33 @@ select
         {%- if not column.partial %},
         {{ name }}
         {%- else -%}
-            {%- set sets = dbt_cdc._apply_sets(plan, column) ~ (' and ' ~ name ~ ' is not null' if column.ignore_null else '') %},
-        last(if({{ sets }}, struct({{ name }} as value), null), true) over in_life.value as {{ name }}
+            {%- set sets = dbt_cdc._apply_sets(plan, column) -%}
+            {%- set last = dbt_cdc._apply_last_heeded(name, column.type, sets) if column.ignore_null
+                           else dbt_cdc._apply_last_set(name, sets) %},
+        {{ last }} as {{ name }}
         {%- endif -%}
     {%- endfor %}
     from steps
     window in_life as (partition by {{ key }}, _dbt_cdc_life order by _dbt_cdc_sequence)
+{%- endmacro -%}
+
+
+{%- macro _apply_last_set(value, sets) -%}
+    {#- sets: whether an event sets the value, as a condition on it. -#}
+    {%- do return('last(if(' ~ sets ~ ', struct(' ~ value ~ ' as value), null), true) over in_life.value') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_last_heeded(value, type, sets) -%}
+    {#- The last that is not NULL, of a struct for each of its fields; arrays and maps are whole. -#}
+    {%- set heeded, nested = sets ~ ' and ' ~ value ~ ' is not null', dbt_cdc._type_parts(type) -%}
+    {%- if nested is none or nested.kind != 'struct' -%}{%- do return(dbt_cdc._apply_last_set(value, heeded)) -%}{%- endif -%}
+    {%- set fields = [] -%}
+    {%- for field, part in nested.parts -%}
+        {%- do fields.append(dbt_cdc._literal(field) ~ ', '
+            ~ dbt_cdc._apply_last_heeded(value ~ '.' ~ dbt_cdc._quote(field), part, sets)) -%}
+    {%- endfor -%}
+    {%- do return('if(bool_or(' ~ heeded ~ ') over in_life, named_struct(' ~ fields | join(', ') ~ '), null)') -%}
 {%- endmacro -%}
 
 

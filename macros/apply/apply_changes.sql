@@ -8,7 +8,10 @@
     {%- set state = dbt_cdc._apply_state(relations, batch) -%}
     {%- set leftovers = dbt_cdc._apply_leftovers(relations) -%}
 
-    {%- do dbt_cdc._open_change_log(this, restart=state.replace) -%}
+    {#- the log's key follows from options that the plan refuses, with all that is wrong beside them -#}
+    {%- if not dbt_cdc._apply_drift_faults(dbt_cdc._apply_kept_options(options), state.kept) -%}
+        {%- do dbt_cdc._open_change_log(this, restart=state.replace) -%}
+    {%- endif -%}
 
     {{ run_hooks(pre_hooks) }}
 

@@ -1,17 +1,22 @@
 {%- macro purge_tombstones(model=none, retention=none) -%}
     {#- `dbt run-operation purge_tombstones`: forgets old deletes now, in one apply_changes model or in all. -#}
-    {%- set nodes = [] -%}
+    {%- set asked, known = [], [] -%}
     {%- for node in graph.nodes.values() if node.config.materialized == 'apply_changes' -%}
-        {%- do nodes.append(node) -%}
+        {%- set name = dbt_cdc._versioned_name(node) -%}
+        {%- do known.append(name) -%}
+        {%- if model in (none, node.name, name, node.package_name ~ '.' ~ name) -%}{%- do asked.append(node) -%}{%- endif -%}
     {%- endfor -%}
-    {%- set names = nodes | map(attribute='name') | list -%}
-    {%- if model is not none and model not in names -%}
+    {%- if model is not none and not asked -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: "
-            ~ dbt_cdc._unknown_name('apply_changes model', model, names)) -%}
+            ~ dbt_cdc._unknown_name('apply_changes model', model, known)) -%}
     {%- endif -%}
-    {%- for node in nodes if model in (none, node.name) -%}
-        {%- do dbt_cdc._purge_tombstones_of(node, retention) -%}
-    {%- endfor -%}
+    {%- for node in asked -%}{%- do dbt_cdc._purge_tombstones_of(node, retention) -%}{%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _versioned_name(node) -%}
+    {#- With its version, where the model has several: `orders.v2`. -#}
+    {%- do return(node.unique_id.split('.')[2:] | join('.')) -%}
 {%- endmacro -%}
 
 
@@ -26,9 +31,9 @@
     {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}
     {%- set kept = dbt_cdc._own_properties(ledger) if ledger is not none else {} -%}
     {%- if 'dbt_cdc.generation' not in kept -%}
-        {%- do log('dbt_cdc: ' ~ node.name ~ ' has not been built yet', info=true) -%}
+        {%- do log('dbt_cdc: ' ~ dbt_cdc._versioned_name(node) ~ ' has not been built yet', info=true) -%}
     {%- else -%}
-        {%- do log('dbt_cdc: ' ~ node.name ~ ': ' ~ dbt_cdc._purged_from(ledger, kept, retention), info=true) -%}
+        {%- do log('dbt_cdc: ' ~ dbt_cdc._versioned_name(node) ~ ': ' ~ dbt_cdc._purged_from(ledger, kept, retention), info=true) -%}
     {%- endif -%}
 {%- endmacro -%}
 

@@ -106,6 +106,10 @@ REFUSED = {
             "system_end_at_column can't change on an existing table: it was created with __SYSTEM_END_AT, this run has until",
         ],
     ),
+    "becomes_scd1_with_a_log": (
+        model(FIRST, batch("(1, 'z', 'U', 9)"), {**SCD2, "change_log": "key_op"}, {**GOOD, "change_log": "key_op"}),
+        ["stored_as_scd_type can't change on an existing table: it was created with 2, this run has 1"],
+    ),
     "becomes_bitemporal": (
         model(FIRST, batch("(1, 'z', 'U', 9)"), SCD2, BITEMPORAL),
         ["stored_as_scd_type can't change on an existing table: it was created with 2, this run has bitemporal"],
@@ -121,6 +125,18 @@ REFUSED = {
         [
             "column 'v2': the table has type decimal(3,2), the batch string with 1 value(s) that it can't hold, for example 1.505"
         ],
+    ),
+    "conflict_in_what_it_lacks": (
+        model(f"select *, 5 as n from ({FIRST})", FIRST, SCD2),
+        [
+            "3 key(s) have different events with the same sequence",
+            "where they differ in what this batch lacks, n, alone, give only events that were not given with it; else make"
+            " sequence_by tell them apart",
+        ],
+    ),
+    "two_columns_of_a_name": (
+        model(FIRST, "select 1 as id, 'a' as v, 'b' as V, 'U' as op, 2 as seq", SCD2),
+        ["the model gives two columns called 'v': give each a name of its own"],
     ),
     "two_conflicts_of_a_key": (
         model(FIRST, batch("(1, 'z', 'U', 8), (1, 'y', 'U', 8), (1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
@@ -320,6 +336,16 @@ REFUSED = {
         ),
         ["option 'snapshot_version' is one value, sequence_by gives a struct of seq, part: give one column"],
     ),
+    "narrower_image": (
+        model(
+            batch("(1, 'a', 8, 5), (2, 'b', null, 5), (3, 'c', null, 5)", "id, v, n, seq"),
+            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
+            SNAPSHOT,
+        ),
+        [
+            'given again and differs in 1 key(s), for example {"id":1,"sequence":5} (it lacks n): give it a greater version'
+        ],
+    ),
     "other_image": (
         model(
             batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
@@ -344,7 +370,8 @@ def test_a_wrong_batch_is_refused_with_what_is_wrong_and_changes_nothing(project
             assert sentence in mine, f"{name}: {mine}"
         assert project.rows(f"select id, v from {{schema}}.{name} order by id") == [(1, "a"), (2, "b"), (3, "c")], name
         assert project.rows(f"select count(*) from {{schema}}.{name}__events") == recorded[name], name
-    assert project.tables() == tables == {t for name in REFUSED for t in (name, f"{name}__events")}
+    own = {table for name in REFUSED for table in (name, f"{name}__events")}
+    assert project.tables() == tables == own | {"becomes_scd1_with_a_log__changes"}
 
 
 def test_wrong_options_are_all_named_at_once(project: Project) -> None:

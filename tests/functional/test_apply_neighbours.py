@@ -83,6 +83,27 @@ def test_a_table_of_anothers_that_has_the_name_of_the_events_stays(project: Proj
     assert project.rows("select * from {schema}.stripe__events") == [(1, "U", 1)]
 
 
+def test_deletes_of_one_version_of_a_model_are_forgotten_by_its_name(project: Project) -> None:
+    query = "select 1 as id, 1 as seq, 'D' as op"
+    project.write(
+        {
+            "models/m_v1.sql": model(query, config="unique_key='id'"),
+            "models/m_v2.sql": model(query, config="unique_key='id'"),
+            "models/m.yml": "models: [{name: m, versions: [{v: 1}, {v: 2}]}]",
+        }
+    )
+    project.dbt("run")
+    purge = ("run-operation", "purge_tombstones", "--args")
+    project.dbt(*purge, "{model: m.v2, retention: 0 seconds}")
+    assert "m.v2: 1 tombstone(s) older than 0 seconds purged" in project.log()
+    deletes = "select count_if(_dbt_cdc_kind = 'delete') from {schema}.m_v%s__events"
+    assert [project.rows(deletes % version) for version in (1, 2)] == [[(1,)], [(0,)]]
+    project.error(*purge, "{model: m.v3}")
+    assert "unknown apply_changes model 'm.v3', did you mean 'm.v" in project.log()
+    project.dbt(*purge, "{model: m, retention: 0 seconds}")
+    assert project.rows(deletes % 1) == [(0,)]
+
+
 def test_types_of_a_tables_own_version_and_long_structs_are_taken(project: Project) -> None:
     """Variants are of Iceberg's format version 3; Spark cuts the text of a struct with more than 25 fields."""
     fields = ", ".join(f"'f{n}', {n}" for n in range(30))

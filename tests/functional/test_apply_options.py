@@ -171,6 +171,7 @@ GROWN = [(1, "a", None), (2, "b", 5)]
 NESTED = "(1, array(1, null), named_struct('x', 1, 'y', 'é'), {}, cast('NaN' as double), 'U', {})"
 INSIDE = "(1, array(1, {}), named_struct('x', array(1), 'y', {}), map('a', {}), 'U', {})"
 NULL = "cast(null as int)"
+FIELDS = "({}, named_struct('a', {}, 'b in', named_struct('c d', {}, 'l', {})), 'U', {})"
 
 SHAPES = {
     "ignored nulls leave the values": Case(
@@ -192,6 +193,96 @@ SHAPES = {
             **SCD2,
         ),
         [(1, "a", 10, 1, 2), (1, None, 10, 2, 3), (1, "b", 10, 3, None)],
+        VERSIONS,
+    ),
+    "nulls are ignored in each field of a struct": Case(
+        model(
+            "id, s, op, seq",
+            [
+                [
+                    FIELDS.format(1, 1, "'x'", "array(1)", 1),
+                    FIELDS.format(1, NULL, "'y'", "null", 2),
+                    FIELDS.format(2, NULL, "null", "null", 1),
+                ],
+                [
+                    FIELDS.format(1, 1, "null", "cast(array() as array<int>)", 4),
+                    "(1, null, 'U', 3)",
+                    "(2, null, 'D', 2)",
+                    FIELDS.format(2, 7, "null", "null", 3),
+                ],
+            ],
+            ignore_null_updates_except_column_list=["id"],
+            **SCD2,
+        ),
+        [
+            (1, 1, "x", [1], 1, 2),
+            (1, 1, "y", [1], 2, 4),
+            (1, 1, "y", [], 4, None),
+            (2, None, None, None, 1, 2),
+            (2, 7, None, None, 3, None),
+        ],
+        "select id, s.a, s.`b in`.`c d`, s.`b in`.l, __START_AT, __END_AT from {table} order by 1, 5",
+        columns=[
+            ("id", "int"),
+            ("s", "struct<a:int,b in:struct<c d:string,l:array<int>>>"),
+            ("__START_AT", "int"),
+            ("__END_AT", "int"),
+        ],
+    ),
+    "a late event of a feed that was narrower": Case(
+        model(
+            "id, name, email, op, seq",
+            [
+                ["(1, 'alice', 'a@x', 'U', 10)", "(1, 'alicia', 'b@x', 'U', 30)"],
+                "select 1 as id, 'annie' as name, 'U' as op, 20 as seq",
+            ],
+            track_history_column_list=["name"],
+            **SCD2,
+        ),
+        [(1, "alice", "a@x", 10, 20), (1, "annie", None, 20, 30), (1, "alicia", "b@x", 30, None)],
+        VERSIONS,
+    ),
+    "a new column changes versions that are later than its event": Case(
+        model(
+            "id, v, op, seq",
+            [
+                ["(1, 'a', 'U', 1)", "(1, 'c', 'U', 3)"],
+                "select 1 as id, 'b' as v, 'x' as email, 'U' as op, 2 as seq",
+            ],
+            config=APPEND,
+            ignore_null_updates=True,
+            **SCD2,
+        ),
+        [(1, "a", 1, 2, None), (1, "b", 2, 3, "x"), (1, "c", 3, None, "x")],
+        VERSIONS,
+        columns=[("id", "int"), ("v", "string"), ("__START_AT", "int"), ("__END_AT", "int"), ("email", "string")],
+    ),
+    "an event that names no columns": Case(
+        model(
+            "id, v, n, op, seq, cols",
+            [
+                ["(1, 'a', 1, 'U', 1, cast(array() as array<string>))"],
+                ["(1, 'b', 9, 'U', 2, array('v'))", "(2, 'q', 9, 'U', 2, array())"],
+                ["(1, 'c', 8, 'U', 3, cast(array() as array<string>))"],
+            ],
+            **{**SCD2, "except_column_list": ["op", "seq", "cols"]},
+            columns_to_update="cols",
+        ),
+        [(1, None, None, 1, 2), (1, "b", None, 2, None), (2, None, None, 2, None)],
+        "select id, v, n, __START_AT, __END_AT from {table} order by 1, 4",
+        third_run=True,
+    ),
+    "lists that are spelled anew": Case(
+        model(
+            "id, v, n, op, seq",
+            [["(1, 'a', 1, 'U', 1)"], ["(1, 'a', 2, 'U', 2)"]],
+            **SCD2,
+            track_history_column_list=["v", "id"],
+            ignore_null_updates_column_list=["v"],
+        )
+        .replace("['v', 'id']", "['v', 'id'] if var('run') == 0 else ['ID', '`V`']")
+        .replace("['v']", "['v'] if var('run') == 0 else ['`v`']"),
+        [(1, "a", 2, 1, None)],
         VERSIONS,
     ),
     "an event sets the columns that it names": Case(

@@ -32,10 +32,12 @@
     {%- endif -%}
     {%- if restart -%}{%- do return([]) -%}{%- endif -%}
     {%- set faults, key = [], dbt_cdc._key_of_node(model) | join('\n') | lower -%}
-    {%- for what, was, given in [('change_log', begun, mode), ('the key', kept.get('dbt_cdc.key'), key)] if was != given -%}
+    {%- set anew = [' by dropping it'] + ([' with --full-refresh'] if model.resource_type != 'snapshot' else []) -%}
+    {#- a model's table keeps its key without a log, too -#}
+    {%- set asked = [('change_log', begun, mode, anew), ('the key', kept.get('dbt_cdc.key'), key, anew[-1:])] -%}
+    {%- for what, was, given, ways in asked if was != given -%}
         {%- do faults.append(log ~ " was begun with " ~ what ~ " '" ~ was.replace('\n', ', ') ~ "', got '" ~ given.replace('\n', ', ')
-            ~ "'; set it back, or begin a new log by dropping it"
-            ~ (' or with --full-refresh' if model.resource_type != 'snapshot' else '')) -%}
+            ~ "'; set it back, or begin a new log" ~ ways | join(' or')) -%}
     {%- endfor -%}
     {%- if kept.get('dbt_cdc.restarts') != 'true' and dbt_cdc._load_relation(dbt_cdc._storage_relation(relation)) is none -%}
         {%- do faults.append(log ~ " is the log of a table that is gone: a new one has another history; drop " ~ log
@@ -47,9 +49,8 @@
 
 {%- macro _keep_change_log(relation, restart=false) -%}
     {#- To be called by a materialization after its last write. `restart`: the table was built anew, so is its log. -#}
-    {%- set mode = dbt_cdc._meta().get('change_log') -%}
+    {%- set mode, log = dbt_cdc._meta().get('change_log'), dbt_cdc._companion(relation, 'changes') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
-    {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
     {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}
         {%- do run_query(dbt_cdc._restarts_statement(log, false)) -%}

@@ -63,6 +63,7 @@ def hash_diff(
 
 def _sides(current: DataFrame | None, incoming: DataFrame, rule: _Rule) -> tuple[DataFrame, DataFrame, list[str]]:
     """Both sides with digests, their keys checked, and the names of the data columns of either."""
+    faults = []
     if current is None:
         fields = _data_fields(incoming)
         new = rule.hashed(incoming, fields)
@@ -72,10 +73,10 @@ def _sides(current: DataFrame | None, incoming: DataFrame, rule: _Rule) -> tuple
         incoming, current = _with_common_types(incoming, current, rule)
         fields, own = _data_fields(incoming), _data_fields(current)
         new, old = rule.hashed(incoming, fields), _state(current, own, _lacking(incoming, current, rule), rule)
-        rule.check_keys(old, own, "current")
+        faults = rule.key_faults(old, own, "current")
         have = {f.name for f in fields}
         fields = fields + [f for f in own if f.name not in have]
-    rule.check_keys(new, _data_fields(incoming), "incoming")
+    _refuse(faults + rule.key_faults(new, _data_fields(incoming), "incoming"))
     return old, new, [f.name for f in fields]
 
 
@@ -179,8 +180,8 @@ class _Rule:
             *more,
         )
 
-    def check_keys(self, frame: DataFrame, fields: list[StructField], side: str) -> None:
-        """Raise for NULLs in keys and for keys that stand twice: one pass over the key columns."""
+    def key_faults(self, frame: DataFrame, fields: list[StructField], side: str) -> list[str]:
+        """NULLs in keys, and keys that stand twice: one pass over the key columns."""
         from pyspark.sql.functions import expr
 
         key_fields = self.key_fields(fields)
@@ -201,7 +202,7 @@ class _Rule:
             if rows:
                 some = counted.where(where).selectExpr(f"{shown} as shown").orderBy("shown").limit(5).collect()
                 faults.append(f"{rows} row(s) of {side} {problem}: {'; '.join(row[0] for row in some)}; {remedy}")
-        _refuse(faults)
+        return faults
 
 
 def _data_fields(frame: DataFrame) -> list[StructField]:

@@ -84,6 +84,7 @@ def _raise_bad_rows(rows: Any, layout: Layout, settings: Settings, **counts: int
     """One error for all rows that can't be taken, some of each kind shown; `rows` has keyhash, FAULT and COPIES."""
     null_key = f"concat({fault_text(NULL_KEY)}, ' in ', {row_text(layout)})"
     copied = f"concat({key_text(layout)}, ' ', {comparison.COPIES}, ' times')"
+    once = "" if settings.deduplicate else "; deduplicate: true counts identical rows once"
     # kind: which rows, how one is shown, what is wrong, what to do
     kinds = {
         "nulls": (
@@ -102,7 +103,7 @@ def _raise_bad_rows(rows: Any, layout: Layout, settings: Settings, **counts: int
             _IS_COPY,
             copied,
             "{} rows share their key with another row",
-            "Supply each key once; deduplicate: true counts identical rows once",
+            f"Supply each key once{once}",
         ),
     }
     faults = []

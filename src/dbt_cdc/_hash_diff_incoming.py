@@ -72,19 +72,27 @@ def stage(frame: Any, layout: Layout, settings: Settings) -> Any:
 def rejected(frame: Any, layout: Layout, settings: Settings) -> Any:
     """The rows that do not cast: eff_start_date, keyhash, fault, and the row as JSON without what is sensitive."""
     given = [column for column in layout.columns if column.source and not column.sensitive]
-    raw = ", ".join(f"{literal(column.name)}, {quote(column.source or '')}" for column in given)
     keys = [column.struct_field for column in layout.of("key")]
     typed = frame.selectExpr(
         *[_typed(column) for column in layout.columns],
-        f"to_json(named_struct({raw})) as _dbt_cdc_row",
+        f"{_raw(given)} as _dbt_cdc_row",
+        f"{_raw([column for column in layout.columns if column.source])} as _dbt_cdc_whole_row",
         f"{_fault(layout)} as {FAULT}",
-    )
-    return typed.where(IS_BAD_CAST).selectExpr(
+    ).where(IS_BAD_CAST)
+    if settings.deduplicate:
+        typed = typed.dropDuplicates(["_dbt_cdc_whole_row"])
+    return typed.selectExpr(
         f"{settings.date} as eff_start_date",
         f"{hash_expression(keys, settings.hash_algorithm)} as keyhash",
         f"{FAULT} as fault",
         "_dbt_cdc_row as incoming_row",
     )
+
+
+def _raw(columns: list[Column]) -> str:
+    """SQL text of the values as they are given, as JSON."""
+    values = ", ".join(f"{literal(column.name)}, {quote(column.source or '')}" for column in columns)
+    return f"to_json(named_struct({values}))"
 
 
 def key_text(layout: Layout) -> str:

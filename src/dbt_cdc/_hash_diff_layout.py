@@ -96,16 +96,12 @@ class Column:
     role: str  # key, compared, ignored
     sensitive: bool = False
     new: bool = False
+    declared: str = ""  # the type as errors name it
     max_length: int | None = None  # of a char or varchar in the model's YAML: tables have string
 
     @property
     def cast(self) -> bool:
         return self.source is not None and (self.type != self.source_type or self.max_length is not None)
-
-    @property
-    def declared(self) -> str:
-        """The type as the model's YAML has it."""
-        return f"varchar({self.max_length})" if self.max_length else str(self.data_type.simpleString())
 
     @property
     def struct_field(self) -> Any:
@@ -182,17 +178,17 @@ def resolve(
     old = dict(stored.columns) if stored else {}
     spelled = {name.lower(): name for name in given}
     declared = {name.lower(): data_type for name, data_type in types.items()}
-    lengths = _max_lengths(settings.types)
-    added = [name for name in given if name.lower() not in {o.lower() for o in old}]
-    if stored and settings.on_schema_change == "ignore":
-        added = []
+    texts = {name.lower(): text.strip() for name, text in settings.types.items()}
+    lengths = _max_lengths(texts)
+    ignoring = stored and settings.on_schema_change == "ignore"
+    added = [] if ignoring else [name for name in given if name.lower() not in {o.lower() for o in old}]
     columns = []
     for name in [*old, *added]:
-        source = spelled.get(name.lower())
-        target = declared.get(name.lower()) or old.get(name) or new_types[name]
-        faults += type_faults(name, old.get(name), declared.get(name.lower()), given.get(source or ""))
-        faults += nested_faults(name, declared.get(name.lower()), given.get(source or ""))
         lower = name.lower()
+        source, wanted = spelled.get(lower), declared.get(lower)
+        got = given.get(source or "")
+        faults += type_faults(name, old.get(name), wanted, got) + nested_faults(name, wanted, got)
+        target = wanted or old.get(name) or new_types[name]
         columns.append(
             Column(
                 name=name,
@@ -203,6 +199,7 @@ def resolve(
                 role=_role(lower, keys, ignored),
                 sensitive=lower in sensitive,
                 new=bool(stored) and name in added,
+                declared=texts[lower] if lower in lengths else target.simpleString(),
                 max_length=lengths.get(lower),
             )
         )
@@ -216,10 +213,10 @@ def resolve(
 
 
 def _max_lengths(types: Mapping[str, str]) -> dict[str, int]:
-    """Of the columns that the YAML declares as char or varchar, by lower-case name."""
+    """Of the columns that the YAML declares as char or varchar."""
     found = {
-        name.lower(): re.fullmatch(r"\s*(?:varchar|char(?:acter)?)\s*\(\s*(\d+)\s*\)\s*", t, re.IGNORECASE)
-        for name, t in types.items()
+        name: re.fullmatch(r"(?:varchar|char(?:acter)?)\s*\(\s*(\d+)\s*\)", text, re.IGNORECASE)
+        for name, text in types.items()
     }
     return {name: int(match[1]) for name, match in found.items() if match}
 
@@ -304,9 +301,10 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: 
             current = _of_stored(current, stored)
         if name == "dbt_cdc.ignore_columns":
             before = _of_stored(before, stored)  # a run that was killed before it added a column had noted it
+        back = "Install a version of dbt_cdc that has that one" if label == "the hash rule" else "Set it back"
         if before != current and label not in unknown:
             faults.append(
-                f"{label} is {current}, the table was made with {before}. Set it back, or rebuild with --full-refresh"
+                f"{label} is {current}, the table was made with {before}. {back}, or rebuild with --full-refresh"
             )
     return faults
 

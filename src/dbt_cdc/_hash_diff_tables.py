@@ -31,6 +31,7 @@ from dbt_cdc._hash_diff_layout import (
     Marker,
     Settings,
     Stored,
+    fail,
 )
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted
 from dbt_cdc._writer import Target, write
@@ -93,7 +94,9 @@ class Tables:
         columns = {f.name: f.dataType for f in self.spark.table(self.settings.base).schema.fields}
         properties = self.properties(self.settings.base)
         sensitive = json.loads(properties.get("dbt_cdc.sensitive_columns", "[]"))
-        if sensitive and self.exists(self.settings.sensitive_base):
+        if sensitive:
+            gone = f"{self.settings.sensitive_base} is gone. Bring it back, or start anew with --full-refresh"
+            fail(self.settings.node, [] if self.exists(self.settings.sensitive_base) else [gone])
             fields = self.spark.table(self.settings.sensitive_base).schema.fields
             columns.update({f.name: f.dataType for f in fields if f.name in sensitive})
         own = {*ADDED, SUPPLIED, LOAD}

@@ -63,14 +63,22 @@ def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
         got, source, taken = declared.simpleString(), "the model's data_type", _kept_as(declared, old)
     else:
         got, source = given.simpleString(), "the data"
-        # what is text is cast, and each value checked
-        taken = got == "string" or widens(got, old.simpleString()) or _kept_as(given, old)
+        taken = _is_checked(got, old.simpleString()) or widens(got, old.simpleString()) or _kept_as(given, old)
     if taken:
         return []
     return [
         f"column '{name}': the table has type {old.simpleString()}, {source} has {got}. "
         "Cast it in the model, or rebuild with --full-refresh"
     ]
+
+
+def _is_checked(given: str, table: str) -> bool:
+    """Whether values of the type are cast to that of the table, and each is looked at.
+
+    Text, and what readers infer where a file has no fractions (2 of amounts) or no times of day.
+    """
+    whole = given in _WIDER and (table in _WIDER_FLOAT or table.startswith("decimal("))
+    return given == "string" or whole or (given == "date" and table in ("timestamp", "timestamp_ntz"))
 
 
 def nested_faults(name: str, declared: Any, given: Any) -> list[str]:

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +111,7 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
     supply("2020-01-01", "full", (1, "10"), (2, "20"), (3, "30"), (3, "x"))
     counts = supply("2020-01-02", "delta", (1, "11"), (2, "20"), (4, "40"))
     assert counts == {"I": 1, "U": 1, "D": 0, "X": 1, "N": 1}
-    bad = ((1, "x"), (2, "y"), (2, "z"), (4, "w"))
+    bad = ((1, "x"), (1, "x"), (2, "y"), (2, "z"), (4, "w"))
     counts = supply("2020-01-02", "delta", *bad, (1, "11"), (4, None), (4, None))
     assert counts == {"I": 1, "U": 1, "D": 0, "X": 2, "N": 0}
     assert loaded.current() == {
@@ -118,6 +120,8 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
         3: ((30,), "X", "2020-01-01"),
         4: ((None,), "I", "2020-01-02"),
     }
+    faults = "select substring(fault, 10) from {schema}.r__rejects where eff_start_date = date'2020-01-02' order by 1"
+    assert project.rows(faults) == [(f"cast: v (int) '{value}'",) for value in "wxyz"]
     with pytest.raises(DbtRuntimeError, match=r'2 rows share their key with another row: {"id":1} 2 times\.'):
         supply("2020-01-02", "full", *bad, (1, "11"), (1, "12"))
 
@@ -145,6 +149,15 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
         with pytest.raises(DbtRuntimeError, match=r"t__base` is gone or was emptied, but its history \S*t__history`"):
             loaded.load("2020-01-02", rows(_2="b"))
         assert loaded.history() == [(1, ("a",), "I", "2020-01-01")]
+
+    loaded = model(project, table="p", sensitive_columns=["s"])
+    loaded.load("2020-01-01", {1: ("a", "hush")})
+    project.sql("drop table {schema}.p__sensitive_base")
+    with pytest.raises(DbtRuntimeError) as gone:
+        loaded.load("2020-01-02", {1: ("b", "hush")})
+    assert str(gone.value).endswith("p__sensitive_base` is gone. Bring it back, or start anew with --full-refresh")
+    loaded.load("2020-01-02", {1: ("b", "hush")}, full_refresh=True)
+    assert loaded.current() == {1: (("b", "hush"), "I", "2020-01-02")}
 
 
 @pytest.mark.one_format("iceberg")
@@ -402,3 +415,29 @@ def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Proj
     assert project.rows("select v, first, city, tags from {schema}.t") == [("a", "x", "Rome", ["t"])]
     types = [kind for _, kind in project.columns("t")]
     assert types == [*["string"] * 2, "int", *["string"] * 3, "array<string>", "string", "date"]
+
+
+@pytest.mark.one_format("iceberg")
+def test_types_that_a_reader_infers_are_taken_as_far_as_the_tables_hold_their_values(project: Project) -> None:
+    loaded = model(project)
+
+    def supply(day: str, row: str) -> dict[str, int]:
+        frame = project.spark.sql(f"select 1 as id, {row}")
+        return Load(project.spark, loaded.settings(day, "full")).run(frame).operations
+
+    changed, unchanged = {"I": 0, "U": 1, "D": 0, "X": 0, "N": 0}, {"I": 0, "U": 0, "D": 0, "X": 0, "N": 1}
+    supply("2020-01-01", "1.5D as v, 2.50BD as price, timestamp'2020-01-01 10:00:00' as at, 1 as n")
+    assert supply("2020-01-02", "2 as v, 3L as price, date'2020-01-02' as at, 1 as n") == changed
+    typed = "2.0D as v, 3.00BD as price, timestamp'2020-01-02 00:00:00' as at, 1 as n"
+    assert supply("2020-01-03", typed) == unchanged
+    current = [(2.0, Decimal("3.00"), datetime(2020, 1, 2))]
+    assert project.rows("select v, price, at from {schema}.t") == current
+    with pytest.raises(DbtRuntimeError) as lost:
+        supply("2020-01-04", "9007199254740993L as v, 10 as price, date'2020-01-02' as at, 1 as n")
+    told = "1 row(s) have a value that does not cast: v (double) '9007199254740993', price (decimal(3,2)) '10'."
+    assert told in str(lost.value)
+    with pytest.raises(DbtRuntimeError) as refused:
+        supply("2020-01-04", "true as v, 3 as price, 1 as at, 1.0D as n")
+    for column, own, given in (("v", "double", "boolean"), ("at", "timestamp", "int"), ("n", "int", "double")):
+        assert f"column '{column}': the table has type {own}, the data has {given}. Cast it" in str(refused.value)
+    assert project.rows("select v, price, at from {schema}.t") == current

@@ -43,10 +43,7 @@
     {%- set faults = [] -%}
     {%- if kind == 'incremental' -%}
         {%- set strategy = model.config.get('incremental_strategy') or 'append' -%}
-        {%- if strategy != 'merge' -%}
-            {%- do faults.append("ref_changes needs incremental_strategy 'merge', got '" ~ strategy ~ "': a run that"
-                                 ~ " was interrupted reads its rows once more, and only a merge takes that") -%}
-        {%- endif -%}
+        {%- if strategy != 'merge' -%}{%- do faults.append(dbt_cdc._strategy_fault(strategy)) -%}{%- endif -%}
         {%- if not model.config.get('unique_key') -%}
             {%- do faults.append("ref_changes needs a unique_key: rows that are read once more must meet themselves") -%}
         {%- endif -%}
@@ -68,6 +65,22 @@
                              ~ " (is_incremental() and execute are false then), so that its watermark would never move:"
                              ~ " take it out of the `if`; the first run reads everything anyway") -%}
     {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _strategy_fault(strategy) -%}
+    {%- do return("ref_changes needs incremental_strategy 'merge', got '" ~ strategy ~ "': a run that was interrupted reads its"
+                  ~ " rows once more, and only a merge takes that") -%}
+{%- endmacro -%}
+
+
+{%- macro _microbatch_faults() -%}
+    {#- Before the first node runs: dbt shows nothing of what is raised within a batch. -#}
+    {%- set faults = [] -%}
+    {%- for node in dbt_cdc._selected_readers() if node.config.get('incremental_strategy') == 'microbatch' -%}
+        {%- do faults.append(node.unique_id ~ ': ' ~ dbt_cdc._strategy_fault('microbatch')) -%}
+    {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

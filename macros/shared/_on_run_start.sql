@@ -6,7 +6,7 @@
         {%- set plain = dbt_cdc._plain_nodes_with_options() -%}
         {%- do dbt_cdc._raise_run_faults(
             dbt_cdc._python_part_faults() + dbt_cdc._var_faults() + dbt_cdc._session_faults() + dbt_cdc._dispatch_faults()
-            + dbt_cdc._plain_node_faults(plain)) -%}
+            + dbt_cdc._plain_node_faults(plain) + dbt_cdc._microbatch_faults()) -%}
         {%- do dbt_cdc._warn_of_unread_options(plain) -%}
         {%- do dbt_cdc._create_metadata() -%}
     {%- endif -%}

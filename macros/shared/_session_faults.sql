@@ -10,7 +10,7 @@
 
 {%- macro _names_of_users() -%}
     {#- The nodes of this run that are built by this package, or call its macros. -#}
-    {%- set names, ours = [], ['hash_diff', 'apply_changes'] + (['snapshot'] if dbt_cdc._snapshots_are_dispatched() else []) -%}
+    {%- set names, ours = [], ['hash_diff', 'apply_changes'] + ([] if dbt_cdc._snapshot_macros().dbt else ['snapshot']) -%}
     {%- for node in graph.nodes.values() if node.unique_id in selected_resources
         and (node.config.get('materialized') in ours
              or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ')) -%}

@@ -21,8 +21,10 @@
         {%- do faults.append("vars: dbt_cdc must be a mapping of vars (" ~ known | join(', ') ~ "), got " ~ dbt_cdc._value_text(ours)) -%}
     {%- endif -%}
     {%- set schema = dbt_cdc._var('metadata_schema') -%}
-    {%- if schema is not none and schema is not string -%}
-        {%- do faults.append("var 'metadata_schema' must be the name of a schema, got " ~ dbt_cdc._value_text(schema)) -%}
+    {#- dbt-spark puts no backticks around schemas when it lists their tables -#}
+    {%- if schema is not none and not (schema is string and modules.re.fullmatch('[A-Za-z0-9_.]*', schema)) -%}
+        {%- do faults.append("var 'metadata_schema' must be the name of a schema, of letters, digits and _, got "
+                             ~ dbt_cdc._value_text(schema)) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

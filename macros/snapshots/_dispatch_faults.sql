@@ -1,27 +1,43 @@
 {%- macro _dispatch_faults() -%}
-    {#- dbt passes over a package's overrides silently where the project has no dispatch entry for it. The macros that
-        dbt would really call tell: they are looked up in the very way that a snapshot looks them up. -#}
-    {%- set asking = [] -%}
+    {#- dbt passes over a package's overrides silently where the project has no dispatch entry for it, or macros of those
+        names itself. -#}
+    {%- set selected, asking = [], [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' and node.unique_id in selected_resources -%}
+        {%- do selected.append(node.unique_id) -%}
         {%- set given = dbt_cdc._meta(node) -%}
         {%- if given is not mapping or given.values() | reject('none') | reject('false') | list -%}
             {%- do asking.append(node.unique_id) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- if not asking or dbt_cdc._snapshots_are_dispatched() -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return([asking | sort | join(', ') ~ ": options of dbt_cdc are set, but dbt does not look for snapshot macros in this"
-                   ~ " package. Paste this into dbt_project.yml:\n\n"
-                   ~ "dispatch:\n  - macro_namespace: dbt\n    search_order: ['" ~ project_name ~ "', 'dbt_cdc', 'dbt']\n"]) -%}
+    {%- set macros = dbt_cdc._snapshot_macros() if selected else {} -%}
+    {%- if macros.dbt and asking -%}
+        {%- do return([asking | sort | join(', ') ~ ": options of dbt_cdc are set, but dbt does not look for snapshot macros in this"
+                       ~ " package. Paste this into dbt_project.yml:\n\n"
+                       ~ "dispatch:\n  - macro_namespace: dbt\n    search_order: ['" ~ project_name ~ "', 'dbt_cdc', 'dbt']\n"]) -%}
+    {%- endif -%}
+    {%- set concerned = selected if macros.dbt_cdc else asking -%}
+    {%- if macros.others and concerned -%}
+        {%- do return([concerned | sort | join(', ') ~ ": dbt_cdc's snapshot macros work only together, and dbt finds "
+                       ~ macros.others | join(', ') ~ " before this package's: take it out, have it call this package's, or take"
+                       ~ " dbt_cdc out of the dispatch entry"]) -%}
+    {%- endif -%}
+    {%- do return([]) -%}
 {%- endmacro -%}
 
 
-{%- macro _snapshots_are_dispatched() -%}
-    {#- dbt reads dispatch calls without running them: each name is a literal. -#}
+{%- macro _snapshot_macros() -%}
+    {#- Those that dbt would really call, looked up in the very way that a snapshot looks them up, by whose they are: dbt's, this
+        package's (or such as call these), others. dbt reads dispatch calls without running them: each name is a literal. -#}
     {%- set found = [
         adapter.dispatch('build_snapshot_table', 'dbt'),
         adapter.dispatch('snapshot_staging_table', 'dbt'),
         adapter.dispatch('snapshot_merge_sql', 'dbt'),
     ] -%}
-    {%- for called in found if called.macro.package_name in ['dbt', 'dbt_spark'] -%}{%- do return(false) -%}{%- endfor -%}
-    {%- do return(true) -%}
+    {%- set macros = {'dbt': [], 'dbt_cdc': [], 'others': []} -%}
+    {%- for called in found -%}
+        {%- set is_ours = 'macro.dbt_cdc.' in ([called.macro.unique_id] + called.macro.depends_on.macros) | join(' ') -%}
+        {%- set owner = 'dbt' if called.macro.package_name in ['dbt', 'dbt_spark'] else ('dbt_cdc' if is_ours else 'others') -%}
+        {%- do macros[owner].append(called.macro.unique_id) -%}
+    {%- endfor -%}
+    {%- do return(macros) -%}
 {%- endmacro -%}

@@ -522,6 +522,23 @@ def test_nothing_is_written_where_all_is_refused(refusals: tuple[Project, str]) 
     assert edges(project) == []
 
 
+@pytest.mark.one_format("iceberg")
+def test_a_reader_in_batches_of_time_is_refused_before_dbt_begins_with_them(project: Project) -> None:
+    config = incremental(
+        "microbatch", "event_time='at', begin='2024-01-01', batch_size='day'", "dbt_cdc.ref_changes('orders')"
+    )
+    project.write(
+        {
+            "models/orders.sql": "{{ config(materialized='table') }} select 1 as id",
+            "models/in_batches.sql": config,
+        }
+    )
+    error = project.error("run")
+    assert "nothing was written:" in error
+    assert "model.consumer.in_batches: ref_changes needs incremental_strategy 'merge', got 'microbatch'" in error
+    assert project.tables() == set()
+
+
 PYTHON = """
     import dbt_cdc
 

@@ -57,6 +57,38 @@ def test_without_the_dispatch_entry_the_run_stops_at_once_with_the_lines_to_past
 
 
 @pytest.mark.one_format("iceberg")
+def test_a_snapshot_macro_of_the_project_itself_stops_the_run_unless_it_calls_the_packages(project: Project) -> None:
+    write(project, "{operational_metadata: false}")
+    supply(project, "(1, 'eu', 'a')", COLUMNS)
+    macro = "{% macro spark__snapshot_merge_sql(target, source, insert_cols) %}{{ MERGE }}{% endmacro %}"
+    called = macro.replace("MERGE", "dbt_cdc.spark__snapshot_merge_sql(target, source, insert_cols)")
+    others = "dbt finds macro.consumer.spark__snapshot_merge_sql before this package's: take it out"
+    project.write(
+        {"macros/merge.sql": macro.replace("MERGE", "dbt.default__snapshot_merge_sql(target, source, insert_cols)")}
+    )
+    error = project.error("snapshot")
+    assert f"snapshot.consumer.s: dbt_cdc's snapshot macros work only together, and {others}" in error + project.log()
+    assert project.tables() == {"things"}
+    project.write({"macros/merge.sql": called})
+    project.dbt("snapshot")
+    supply(project, "(1, 'eu', 'b')", COLUMNS)
+    project.dbt("snapshot")
+    assert contents(project) == [(1, "eu", "a", False), (1, "eu", "b", True)]
+
+    # where all three are the project's, the package has no part in its snapshots
+    table = "{% macro default__build_snapshot_table(strategy, sql) %}{{ dbt.default__build_snapshot_table(strategy, sql) }}{% endmacro %}"
+    staging = (
+        "{% macro default__snapshot_staging_table(strategy, source, target) %}"
+        "{{ dbt.default__snapshot_staging_table(strategy, source, target) }}{% endmacro %}"
+    )
+    merge = macro.replace("MERGE", "dbt_spark.spark__snapshot_merge_sql(target, source, insert_cols)")
+    project.write({"macros/merge.sql": merge + table + staging})
+    project.dbt("run-operation", "dbt_cdc.cdc_summary")
+    write(project, "{operational_metadata: true}")
+    assert "dbt finds macro.consumer." in project.error("snapshot") + project.log()
+
+
+@pytest.mark.one_format("iceberg")
 def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written(project: Project) -> None:
     project.configure(vars={"default_high_dttm": "the end", "dbt_cdc": {"operational_metadata_columns": NAMES}})
     write(

@@ -61,15 +61,14 @@ where _dbt_cdc_contradictory
     {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
     {%- set new, lacking = plan.new | map(attribute='name') | join(', '), dbt_cdc._apply_lacking(plan) -%}
     {%- set apart = "make " ~ told_apart ~ " tell them apart" -%}
+    {%- set is_feed = plan.options.source_kind == 'feed' -%}
+    {%- set remedy = (apart if is_feed else "give each key once in an image") ~ ", or set 'on_conflict: resolve'" -%}
     {%- if new -%}
         {%- set remedy = "where they differ in what is new, " ~ new ~ ", alone, give only events that were not given before it,"
                          ~ " or run with --full-refresh; else " ~ apart -%}
-    {%- elif lacking -%}
+    {%- elif lacking and is_feed -%}
         {%- set remedy = "where they differ in what this batch lacks, " ~ lacking ~ ", alone, give only events that were not given"
-                         ~ " with it; else " ~ apart -%}
-    {%- else -%}
-        {%- set remedy = ("give each key once in an image" if plan.options.source_kind == 'snapshot' else apart)
-                         ~ ", or set 'on_conflict: resolve'" -%}
+                         ~ " with it; else " ~ remedy -%}
     {%- endif -%}
     {%- do return(row[0] ~ " key(s) have different events with the same sequence, for example " ~ row[1] ~ ": " ~ remedy) -%}
 {%- endmacro -%}

@@ -26,11 +26,13 @@
 
 {%- macro _apply_drift_faults(wanted, kept) -%}
     {%- set faults = [] -%}
-    {#- names in them may be spelled anew -#}
-    {%- for name, value in wanted.items() if kept and kept.get('dbt_cdc.' ~ name, value) | lower != value | lower -%}
-        {%- do faults.append(name ~ " can't change on an existing table: it was created with "
-                             ~ kept['dbt_cdc.' ~ name] ~ ", this run has " ~ value
-                             ~ "; put it back, or run with --full-refresh") -%}
+    {%- for name, value in wanted.items() if kept -%}
+        {%- set was = kept.get('dbt_cdc.' ~ name, value) -%}
+        {#- names in them may be spelled anew, and older tables have them with backticks -#}
+        {%- if was | lower | replace('`', '') != value | lower | replace('`', '') -%}
+            {%- do faults.append(name ~ " can't change on an existing table: it was created with " ~ was ~ ", this run has " ~ value
+                                 ~ "; put it back, or run with --full-refresh") -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

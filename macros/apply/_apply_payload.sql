@@ -57,3 +57,23 @@
             partial=ignore_null or plan.columns_to_update is not none) -%}
     {%- endfor -%}
 {%- endmacro -%}
+
+
+{%- macro _apply_find_fields(plan, known, shape) -%}
+    {#- `known`: the names that `shape`, the table as it is, has of the columns. -#}
+    {%- for column in plan.payload if column.ignore_null -%}
+        {%- set relation = shape if column.name in known else plan.stage -%}
+        {%- do column.update(fields=dbt_cdc._apply_fields(relation, 'given.' ~ dbt_cdc._quote(column.name), column.type)) -%}
+    {%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_fields(relation, value, type) -%}
+    {#- Asked of Spark: in its text for a type, names stand as they are, whatever characters they have. None of what is no struct. -#}
+    {%- if not type.startswith('struct<') -%}{%- do return(none) -%}{%- endif -%}
+    {%- set fields = [] -%}
+    {%- for row in run_query('describe query select ' ~ value ~ '.* from ' ~ relation ~ ' as given') -%}
+        {%- do fields.append([row[0], dbt_cdc._apply_fields(relation, value ~ '.' ~ dbt_cdc._quote(row[0]), row[1])]) -%}
+    {%- endfor -%}
+    {%- do return(fields) -%}
+{%- endmacro -%}

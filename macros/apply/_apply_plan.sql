@@ -7,7 +7,8 @@
       batch, has_ledger, replace          this run's id; whether there is a ledger; whether tables are made by `or replace`
       names, types, reads_nothing         the batch's columns (lower case), their types; whether its rows count (--empty)
       key, payload, intervals, order      the target's columns: payload is a list of {name, source: the batch's column or none,
-                                          type, tracked, ignore_null, partial}, intervals one of {start, end, of: their moment},
+                                          type, tracked, ignore_null, partial, fields: of a struct whose NULLs are ignored, as
+                                          a list of [name, its own fields]}, intervals one of {start, end, of: their moment},
                                           order all names but those of intervals; reserved: the names of intervals
       new, casts, nulls                   columns to add; what the batch's are cast to; those that are NULL throughout,
                                           whose type need not be the table's
@@ -63,11 +64,9 @@
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
     {%- set own = dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known) -%}
     {%- do plan.update(casts=dbt_cdc._apply_casts(plan, own)) -%}
-    {%- for column in plan.payload -%}
-        {%- do column.update(type=own.get(column.name | lower) or types[column.source | lower]) -%}
-    {%- endfor -%}
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
+        {%- do dbt_cdc._apply_find_fields(plan, known | map(attribute='name') | list, dbt_cdc._apply_shape(relations, state)) -%}
         {%- do faults.extend(dbt_cdc._apply_type_faults(plan) + dbt_cdc._apply_new_column_faults(plan, state)) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
         {%- do faults.extend(dbt_cdc._apply_drift_faults(plan.properties, state.kept)) -%}

@@ -59,7 +59,8 @@ select
         {{ name }}
         {%- else -%}
             {%- set sets = dbt_cdc._apply_sets(plan, column) -%}
-            {%- set last = dbt_cdc._apply_last_heeded(name, column.type, sets) if column.ignore_null
+            {#- qualified: a struct could be called as the step is -#}
+            {%- set last = dbt_cdc._apply_last_heeded('steps.' ~ name, column.fields, sets) if column.ignore_null
                            else dbt_cdc._apply_last_set(name, sets) %},
         {{ last }} as {{ name }}
         {%- endif -%}
@@ -75,16 +76,15 @@ select
 {%- endmacro -%}
 
 
-{%- macro _apply_last_heeded(value, type, sets) -%}
+{%- macro _apply_last_heeded(value, fields, sets) -%}
     {#- The last that is not NULL, of a struct for each of its fields; arrays and maps are whole. -#}
-    {%- set heeded, nested = sets ~ ' and ' ~ value ~ ' is not null', dbt_cdc._type_parts(type) -%}
-    {%- if nested is none or nested.kind != 'struct' -%}{%- do return(dbt_cdc._apply_last_set(value, heeded)) -%}{%- endif -%}
-    {%- set fields = [] -%}
-    {%- for field, part in nested.parts -%}
-        {%- do fields.append(dbt_cdc._literal(field) ~ ', '
-            ~ dbt_cdc._apply_last_heeded(value ~ '.' ~ dbt_cdc._quote(field), part, sets)) -%}
+    {%- set heeded, parts = sets ~ ' and ' ~ value ~ ' is not null', [] -%}
+    {%- if fields is none -%}{%- do return(dbt_cdc._apply_last_set(value, heeded)) -%}{%- endif -%}
+    {%- for name, inner in fields -%}
+        {%- do parts.append(dbt_cdc._literal(name) ~ ', '
+            ~ dbt_cdc._apply_last_heeded(value ~ '.' ~ dbt_cdc._quote(name), inner, sets)) -%}
     {%- endfor -%}
-    {%- do return('if(bool_or(' ~ heeded ~ ') over in_life, named_struct(' ~ fields | join(', ') ~ '), null)') -%}
+    {%- do return('if(bool_or(' ~ heeded ~ ') over in_life, named_struct(' ~ parts | join(', ') ~ '), null)') -%}
 {%- endmacro -%}
 
 

@@ -11,9 +11,11 @@
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
     {%- set source = dbt_cdc._source_name(relation) -%}
     {%- if format is none -%}
-        {%- set got = 'does not exist' if existing is none else 'is a ' ~ (existing.type or 'table') ~ ' of another format' -%}
+        {%- set got, remedy = ['does not exist', 'build it first'] if existing is none
+            else ['is a view', 'read the table behind it'] if existing.is_view
+            else ['is a ' ~ (existing.type or 'table') ~ ' of another format', 'build it anew in one of these'] -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": it " ~ got ~ ", expected a table of format "
-            ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; build it first, or read the table behind the view"]) -%}
+            ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; " ~ remedy]) -%}
     {%- endif -%}
     {%- if fresh -%}{%- do dbt_cdc._refresh_metadata(existing) -%}{%- endif -%}
     {%- set columns = dbt_cdc._own_columns(existing) -%}

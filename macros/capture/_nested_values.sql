@@ -1,6 +1,39 @@
 {#- What stands within arrays, maps and structs of JSON text, read without loss: Spark's own reader takes a number for seconds
     since 1970, puts the day of the run before a time of day, cuts what is more than a day, and rounds decimals. -#}
 
+{%- macro _type_parts(type) -%}
+    {#- {kind: array, map or struct; parts: a list of [name, type]}, or none for any other type. Names only of a struct. -#}
+    {%- set nested = modules.re.fullmatch('(?is)\\s*(array|map|struct)\\s*<(.*)>\\s*', type) -%}
+    {%- if nested is none -%}{%- do return(none) -%}{%- endif -%}
+    {%- set kind, parts = nested.group(1) | lower, [] -%}
+    {%- for part in dbt_cdc._split_outside_brackets(nested.group(2)) if part | trim -%}
+        {%- set field = modules.re.fullmatch(
+            '(?is)\\s*(`(?:[^`]|``)*`|\\w+)\\s*:?\\s*(.*?)(?:\\s+not\\s+null)?(?:\\s+comment\\s.*)?', part) -%}
+        {%- do parts.append([dbt_cdc._unquoted(field.group(1)), field.group(2) | trim] if kind == 'struct' else [none, part | trim]) -%}
+    {%- endfor -%}
+    {%- do return({'kind': kind, 'parts': parts}) -%}
+{%- endmacro -%}
+
+
+{%- macro _split_outside_brackets(text) -%}
+    {#- At commas that stand in no brackets, backticks and quotes (of comments). -#}
+    {%- set parts, at = [''], namespace(depth=0, quoted='') -%}
+    {%- for character in text -%}
+        {%- if at.quoted in ['', character] and character in "`'" -%}
+            {%- set at.quoted = '' if at.quoted else character -%}
+        {%- elif not at.quoted -%}
+            {%- set at.depth = at.depth + {'<': 1, '(': 1, '>': -1, ')': -1}.get(character, 0) -%}
+        {%- endif -%}
+        {%- if character == ',' and at.depth == 0 and not at.quoted -%}
+            {%- do parts.append('') -%}
+        {%- else -%}
+            {%- do parts.append(parts.pop() ~ character) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(parts) -%}
+{%- endmacro -%}
+
+
 {%- macro _read_from_text() -%}
     {#- Types whose values are read from text, wherever they stand in JSON. -#}
     {%- do return(['timestamp', 'date', 'char', 'varchar']) -%}

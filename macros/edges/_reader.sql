@@ -78,7 +78,8 @@
 {%- macro _microbatch_faults() -%}
     {#- Before the first node runs: dbt shows nothing of what is raised within a batch. -#}
     {%- set faults = [] -%}
-    {%- for node in dbt_cdc._selected_readers() if node.config.get('incremental_strategy') == 'microbatch' -%}
+    {%- for node in dbt_cdc._selected_readers() if node.config.get('materialized') == 'incremental'
+        and node.config.get('incremental_strategy') == 'microbatch' -%}
         {%- do faults.append(node.unique_id ~ ': ' ~ dbt_cdc._strategy_fault('microbatch')) -%}
     {%- endfor -%}
     {%- do return(faults) -%}

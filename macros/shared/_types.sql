@@ -107,39 +107,3 @@
     {%- set closed = type.count('(') == type.count(')') and type.count('<') == type.count('>') -%}
     {%- do return(closed and name in dbt_cdc._type_names() + others) -%}
 {%- endmacro -%}
-
-
-{%- macro _type_parts(type) -%}
-    {#- {kind: array, map or struct; parts: a list of [name, type]}, or none for any other type. Names only of a struct. The
-        type as people write it, or as Spark gives it, which puts no backticks around names. -#}
-    {%- set nested = modules.re.fullmatch('(?is)\\s*(array|map|struct)\\s*<(.*)>\\s*', type) -%}
-    {%- if nested is none -%}{%- do return(none) -%}{%- endif -%}
-    {%- set kind, parts = nested.group(1) | lower, [] -%}
-    {%- for part in dbt_cdc._split_outside_brackets(nested.group(2)) if part | trim -%}
-        {%- set name = "`(?:[^`]|``)*`|[^`'<>(),:\\s](?:[^`'<>(),:]*[^`'<>(),:\\s])?(?=\\s*:)|\\w+" -%}
-        {%- set field = modules.re.fullmatch(
-            '(?is)\\s*(' ~ name ~ ')\\s*:?\\s*(.*?)(?:\\s+not\\s+null)?(?:\\s+comment\\s.*)?', part) -%}
-        {%- if kind == 'struct' and field is none -%}{%- do return(none) -%}{%- endif -%}
-        {%- do parts.append([dbt_cdc._unquoted(field.group(1)), field.group(2) | trim] if kind == 'struct' else [none, part | trim]) -%}
-    {%- endfor -%}
-    {%- do return({'kind': kind, 'parts': parts}) -%}
-{%- endmacro -%}
-
-
-{%- macro _split_outside_brackets(text) -%}
-    {#- At commas that stand in no brackets, backticks and quotes (of comments). -#}
-    {%- set parts, at = [''], namespace(depth=0, quoted='') -%}
-    {%- for character in text -%}
-        {%- if at.quoted in ['', character] and character in "`'" -%}
-            {%- set at.quoted = '' if at.quoted else character -%}
-        {%- elif not at.quoted -%}
-            {%- set at.depth = at.depth + {'<': 1, '(': 1, '>': -1, ')': -1}.get(character, 0) -%}
-        {%- endif -%}
-        {%- if character == ',' and at.depth == 0 and not at.quoted -%}
-            {%- do parts.append('') -%}
-        {%- else -%}
-            {%- do parts.append(parts.pop() ~ character) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(parts) -%}
-{%- endmacro -%}

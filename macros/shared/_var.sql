@@ -22,8 +22,9 @@
     {%- endif -%}
     {%- set schema = dbt_cdc._var('metadata_schema') -%}
     {#- dbt-spark puts no backticks around schemas when it lists their tables -#}
-    {%- if schema is not none and not (schema is string and modules.re.fullmatch('[A-Za-z0-9_.]*', schema)) -%}
-        {%- do faults.append("var 'metadata_schema' must be the name of a schema, of letters, digits and _, got "
+    {%- set plain = '(?a)\\w*[A-Za-z_]\\w*([.]\\w*[A-Za-z_]\\w*)*' -%}
+    {%- if schema is not none and schema != '' and not (schema is string and modules.re.fullmatch(plain, schema)) -%}
+        {%- do faults.append("var 'metadata_schema' must be the name of a schema that needs no backticks, got "
                              ~ dbt_cdc._value_text(schema)) -%}
     {%- endif -%}
     {%- do return(faults) -%}

@@ -18,8 +18,8 @@
     {%- set concerned = selected if macros.dbt_cdc else asking -%}
     {%- if macros.others and concerned -%}
         {%- do return([concerned | sort | join(', ') ~ ": dbt_cdc's snapshot macros work only together, and dbt finds "
-                       ~ macros.others | join(', ') ~ " before this package's: take it out, have it call this package's, or take"
-                       ~ " dbt_cdc out of the dispatch entry"]) -%}
+                       ~ macros.others | join(', ') ~ " before this package's: take it out, have it call this package's itself, or"
+                       ~ " take dbt_cdc out of the dispatch entry"]) -%}
     {%- endif -%}
     {%- do return([]) -%}
 {%- endmacro -%}

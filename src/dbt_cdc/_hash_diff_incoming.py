@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from dbt_cdc._hash_diff_layout import Column, Layout, Settings
@@ -90,9 +91,11 @@ def rejected(frame: Any, layout: Layout, settings: Settings) -> Any:
 
 
 def _raw(columns: list[Column]) -> str:
-    """SQL text of the values as they are given, as JSON."""
+    """SQL text of the values as they are given, as JSON with all of a timestamp's digits."""
     values = ", ".join(f"{literal(column.name)}, {quote(column.source or '')}" for column in columns)
-    return f"to_json(named_struct({values}))"
+    digits = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
+    formats = {"timestampFormat": f"{digits}XXX", "timestampNTZFormat": digits}
+    return f"to_json(named_struct({values}), map({', '.join(map(literal, chain(*formats.items())))}))"
 
 
 def key_text(layout: Layout) -> str:

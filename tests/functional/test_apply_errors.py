@@ -131,7 +131,7 @@ REFUSED = {
         [
             "3 key(s) have different events with the same sequence",
             "where they differ in what this batch lacks, n, alone, give only events that were not given with it; else make"
-            " sequence_by tell them apart",
+            " sequence_by tell them apart, or set 'on_conflict: resolve'",
         ],
     ),
     "two_columns_of_a_name": (
@@ -335,6 +335,16 @@ REFUSED = {
             {**SNAPSHOT, "sequence_by": ["seq", "part"], "snapshot_version": 7},
         ),
         ["option 'snapshot_version' is one value, sequence_by gives a struct of seq, part: give one column"],
+    ),
+    "narrower_image_twice": (
+        model(
+            batch("(1, 'a', 8, 5), (2, 'b', null, 5), (3, 'c', null, 5)", "id, v, n, seq"),
+            batch("(1, 'a', 6), (1, 'z', 6)", "id, v, seq"),
+            SNAPSHOT,
+        ),
+        [
+            '1 key(s) have different events with the same sequence, for example {"id":1,"sequence":6}: give each key once in an image'
+        ],
     ),
     "narrower_image": (
         model(

@@ -171,6 +171,7 @@ GROWN = [(1, "a", None), (2, "b", 5)]
 NESTED = "(1, array(1, null), named_struct('x', 1, 'y', 'é'), {}, cast('NaN' as double), 'U', {})"
 INSIDE = "(1, array(1, {}), named_struct('x', array(1), 'y', {}), map('a', {}), 'U', {})"
 NULL = "cast(null as int)"
+ODD_FIELDS = "named_struct('id', {}, 'n', {}, 'in:', named_struct('price (EUR)', {}, 'it\\'s', {}, 'a,c', {}, 'my comment x', {}))"
 FIELDS = "({}, named_struct('a', {}, 'b in', named_struct('c d', {}, 'l', {})), 'U', {})"
 
 SHAPES = {
@@ -228,6 +229,19 @@ SHAPES = {
             ("__START_AT", "int"),
             ("__END_AT", "int"),
         ],
+    ),
+    "fields of any names in a struct that is called as a step is": Case(
+        model(
+            "id, n, steps, seq",
+            [
+                [f"(1, 5, {ODD_FIELDS.format(77, 88, 1, 2, 3, 4)}, 1)"],
+                [f"(1, 6, {ODD_FIELDS.format(78, NULL, NULL, NULL, NULL, NULL)}, 2)"],
+            ],
+            sequence_by="seq",
+            except_column_list=["seq"],
+            ignore_null_updates=True,
+        ),
+        [(1, 6, (78, 88, (1, 2, 3, 4)))],
     ),
     "a late event of a feed that was narrower": Case(
         model(

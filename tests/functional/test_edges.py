@@ -531,12 +531,16 @@ def test_a_reader_in_batches_of_time_is_refused_before_dbt_begins_with_them(proj
         {
             "models/orders.sql": "{{ config(materialized='table') }} select 1 as id",
             "models/in_batches.sql": config,
+            "models/applied.sql": "{{ config(materialized='apply_changes', unique_key='id', incremental_strategy='microbatch',"
+            " meta={'dbt_cdc': {'sequence_by': 'id'}}) }} select * from {{ dbt_cdc.ref_changes('orders') }}",
         }
     )
     error = project.error("run")
     assert "nothing was written:" in error
     assert "model.consumer.in_batches: ref_changes needs incremental_strategy 'merge', got 'microbatch'" in error
     assert project.tables() == set()
+    project.dbt("run", "--exclude", "in_batches")  # a strategy says nothing to another materialization
+    assert project.rows("select * from {schema}.applied") == [(1,)]
 
 
 PYTHON = """

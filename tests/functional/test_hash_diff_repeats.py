@@ -396,6 +396,16 @@ def test_a_first_loads_sensitive_values_are_not_replaced_by_those_of_a_run_that_
 
 
 @pytest.mark.one_format("iceberg")
+def test_identical_rejects_count_once_where_copies_do(project: Project) -> None:
+    loaded = model(project, types={"n": "int"}, on_cast_error="rejects", deduplicate=True)
+    row = "select 1 as id, 'x' as n, timestamp'2020-01-01 00:00:00.00000{}' as at"
+    frame = project.spark.sql(" union all ".join(row.format(micros) for micros in (1, 2, 1)))
+    Load(project.spark, loaded.settings("2020-01-01", "full")).run(frame)
+    given = "select get_json_object(incoming_row, '$.at') from {schema}.t__rejects order by 1"
+    assert project.rows(given) == [(f"2020-01-01T00:00:00.00000{micros}Z",) for micros in (1, 2)]
+
+
+@pytest.mark.one_format("iceberg")
 def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Project) -> None:
     loaded = model(project)
 

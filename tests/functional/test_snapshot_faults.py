@@ -83,7 +83,9 @@ def test_a_snapshot_macro_of_the_project_itself_stops_the_run_unless_it_calls_th
     )
     merge = macro.replace("MERGE", "dbt_spark.spark__snapshot_merge_sql(target, source, insert_cols)")
     project.write({"macros/merge.sql": merge + table + staging})
-    project.dbt("run-operation", "dbt_cdc.cdc_summary")
+    project.sql("drop table {schema}.s")
+    project.dbt("snapshot")
+    assert contents(project) == [(1, "eu", "b", True)]
     write(project, "{operational_metadata: true}")
     assert "dbt finds macro.consumer." in project.error("snapshot") + project.log()
 

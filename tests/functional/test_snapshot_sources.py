@@ -224,7 +224,7 @@ def test_columns_that_a_snapshot_can_not_take_are_told_before_anything_is_writte
     project.write({"models/m.sql": "select 1 as id"})  # whatever it is that runs
     assert "unknown var 'metadata_schem', did you mean 'metadata_schema'?" in project.error("run")
     project.configure(vars={"metadata_schema": 5})
-    named = "var 'metadata_schema' must be the name of a schema, of letters, digits and _, got "
+    named = "var 'metadata_schema' must be the name of a schema that needs no backticks, got "
     assert f"{named}5" in project.error("run")
     assert f'{named}"x-meta"' in project.error("run", "--vars", "{metadata_schema: x-meta}")
     project.remove("models/m.sql")

@@ -187,7 +187,10 @@ UNTOLD = {
         "format 'latest_state' needs the key, got no unique_key",
         formats=WITHOUT_KEY,
     ),
-    "missing": untold("'{schema}.nowhere'", "{schema}.nowhere: it does not exist"),
+    "missing": untold(
+        "'{schema}.nowhere'",
+        "{schema}.nowhere: it does not exist, expected a table of format delta, iceberg, hudi; build it first",
+    ),
     "of_inner": untold("ref('inner')", "changes of __dbt__cte__inner: it is an ephemeral model, expected", select="op"),
     "twice_net": untold("'{schema}.twice', unique_key='v', format='net'", SEVERAL_ROWS),
     "twice_id": untold("target.schema ~ '.twice', unique_key='v'", SEVERAL_ROWS, select="after.id"),

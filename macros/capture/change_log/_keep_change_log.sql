@@ -23,7 +23,7 @@
 
 
 {%- macro _found_log_faults(log, relation, mode, restart) -%}
-    {#- What keeps a table that is there already from being this node's log. -#}
+    {#- What keeps a table that is there already from being this node's log. (Of a model the table itself keeps the key, in any order.) -#}
     {%- set kept = dbt_cdc._own_properties(log) -%}
     {%- set begun = kept.get('dbt_cdc.change_log') -%}
     {%- if begun is none -%}
@@ -31,12 +31,12 @@
             ~ " or drop it, or give the model another name"]) -%}
     {%- endif -%}
     {%- if restart -%}{%- do return([]) -%}{%- endif -%}
-    {%- set faults, key = [], dbt_cdc._key_of_node(model) | join('\n') | lower -%}
+    {%- set faults, key, was = [], dbt_cdc._key_of_node(model) | join('\n') | lower, kept.get('dbt_cdc.key') -%}
     {%- set anew = [' by dropping it'] + ([' with --full-refresh'] if model.resource_type != 'snapshot' else []) -%}
-    {#- a model's table keeps its key without a log, too -#}
-    {%- set asked = [('change_log', begun, mode, anew), ('the key', kept.get('dbt_cdc.key'), key, anew[-1:])] -%}
-    {%- for what, was, given, ways in asked if was != given -%}
-        {%- do faults.append(log ~ " was begun with " ~ what ~ " '" ~ was.replace('\n', ', ') ~ "', got '" ~ given.replace('\n', ', ')
+    {%- set by_key = anew if was.split('\n') | sort == key.split('\n') | sort else anew[-1:] -%}
+    {%- set asked = [('change_log', begun, mode, anew), ('the key', was, key, by_key)] -%}
+    {%- for what, before, given, ways in asked if before != given -%}
+        {%- do faults.append(log ~ " was begun with " ~ what ~ " '" ~ before.replace('\n', ', ') ~ "', got '" ~ given.replace('\n', ', ')
             ~ "'; set it back, or begin a new log" ~ ways | join(' or')) -%}
     {%- endfor -%}
     {%- if kept.get('dbt_cdc.restarts') != 'true' and dbt_cdc._load_relation(dbt_cdc._storage_relation(relation)) is none -%}

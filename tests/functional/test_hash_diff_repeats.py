@@ -408,20 +408,15 @@ def test_identical_rejects_count_once_where_copies_do(project: Project) -> None:
 @pytest.mark.one_format("iceberg")
 def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Project) -> None:
     loaded = model(project)
-
-    def supply(day: str, row: str) -> dict[str, int]:
-        frame = project.spark.sql(f"select 1 as id, {row}")
-        return Load(project.spark, loaded.settings(day, "full")).run(frame).operations
-
-    assert supply("2020-01-01", "'a' as v, null as first")["I"] == 1
+    assert loaded.load_row("2020-01-01", "'a' as v, null as first")["I"] == 1
     unchanged = {"I": 0, "U": 0, "D": 0, "X": 0, "N": 1}
-    assert supply("2020-01-02", "'a' as v, null as first, null as city, array() as tags") == {
+    assert loaded.load_row("2020-01-02", "'a' as v, null as first, null as city, array() as tags") == {
         **unchanged,
         "U": 1,
         "N": 0,
     }
-    assert supply("2020-01-03", "'a' as v, null as first, null as city, array() as tags") == unchanged
-    assert supply("2020-01-04", "'a' as v, 'x' as first, 'Rome' as city, array('t') as tags")["U"] == 1
+    assert loaded.load_row("2020-01-03", "'a' as v, null as first, null as city, array() as tags") == unchanged
+    assert loaded.load_row("2020-01-04", "'a' as v, 'x' as first, 'Rome' as city, array('t') as tags")["U"] == 1
     assert project.rows("select v, first, city, tags from {schema}.t") == [("a", "x", "Rome", ["t"])]
     types = [kind for _, kind in project.columns("t")]
     assert types == [*["string"] * 2, "int", *["string"] * 3, "array<string>", "string", "date"]
@@ -430,24 +425,19 @@ def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Proj
 @pytest.mark.one_format("iceberg")
 def test_types_that_a_reader_infers_are_taken_as_far_as_the_tables_hold_their_values(project: Project) -> None:
     loaded = model(project)
-
-    def supply(day: str, row: str) -> dict[str, int]:
-        frame = project.spark.sql(f"select 1 as id, {row}")
-        return Load(project.spark, loaded.settings(day, "full")).run(frame).operations
-
     changed, unchanged = {"I": 0, "U": 1, "D": 0, "X": 0, "N": 0}, {"I": 0, "U": 0, "D": 0, "X": 0, "N": 1}
-    supply("2020-01-01", "1.5D as v, 2.50BD as price, timestamp'2020-01-01 10:00:00' as at, 1 as n")
-    assert supply("2020-01-02", "2 as v, 3L as price, date'2020-01-02' as at, 1 as n") == changed
+    loaded.load_row("2020-01-01", "1.5D as v, 2.50BD as price, timestamp'2020-01-01 10:00:00' as at, 1 as n")
+    assert loaded.load_row("2020-01-02", "2 as v, 3L as price, date'2020-01-02' as at, 1 as n") == changed
     typed = "2.0D as v, 3.00BD as price, timestamp'2020-01-02 00:00:00' as at, 1 as n"
-    assert supply("2020-01-03", typed) == unchanged
+    assert loaded.load_row("2020-01-03", typed) == unchanged
     current = [(2.0, Decimal("3.00"), datetime(2020, 1, 2))]
     assert project.rows("select v, price, at from {schema}.t") == current
     with pytest.raises(DbtRuntimeError) as lost:
-        supply("2020-01-04", "9007199254740993L as v, 10 as price, date'2020-01-02' as at, 1 as n")
+        loaded.load_row("2020-01-04", "9007199254740993L as v, 10 as price, date'2020-01-02' as at, 1 as n")
     told = "1 row(s) have a value that does not cast: v (double) '9007199254740993', price (decimal(3,2)) '10'."
     assert told in str(lost.value)
     with pytest.raises(DbtRuntimeError) as refused:
-        supply("2020-01-04", "true as v, 3 as price, 1 as at, 1.0D as n")
+        loaded.load_row("2020-01-04", "true as v, 3 as price, 1 as at, 1.0D as n")
     for column, own, given in (("v", "double", "boolean"), ("at", "timestamp", "int"), ("n", "int", "double")):
         assert f"column '{column}': the table has type {own}, the data has {given}. Cast it" in str(refused.value)
     assert project.rows("select v, price, at from {schema}.t") == current

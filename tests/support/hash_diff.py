@@ -80,6 +80,10 @@ class Model:
     def load(self, day: str, rows: Rows, extract: str = "full", **options: Any) -> dict[str, int]:
         return Load(self.spark, self.settings(day, extract, **options)).run(self.frame(rows)).operations
 
+    def load_row(self, day: str, values: str) -> dict[str, int]:
+        """A full load of one row: id 1, and values as SQL."""
+        return Load(self.spark, self.settings(day, "full")).run(self.spark.sql(f"select 1 as id, {values}")).operations
+
     def current(self) -> dict[int, tuple[Any, ...]]:
         values = "t.v, s.s" if self.sensitive else "t.v"
         join = f"left join {self.schema}.{self.table}__sensitive s on t.keyhash = s.keyhash" if self.sensitive else ""

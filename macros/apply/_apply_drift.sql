@@ -11,14 +11,12 @@
 {%- macro _apply_kept_options(options) -%}
     {#- Of these, what the options alone say. -#}
     {%- set lists = {'unique_key': dbt_cdc._key_in(config) | map('lower') | sort | list | tojson} -%}
-    {%- for option in ['track_history_column_list', 'track_history_except_column_list', 'ignore_null_updates',
-                       'ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
-        {%- set value = options[option] or none -%}
-        {%- set names = [] -%}
-        {%- for name in (value if value is iterable else []) -%}{%- do names.append(dbt_cdc._unquoted(name) | lower) -%}{%- endfor -%}
-        {%- do lists.update({option: (names | sort if value is iterable else value) | tojson}) -%}
+    {%- for option in ['track_history_column_list', 'track_history_except_column_list', 'ignore_null_updates_column_list',
+                       'ignore_null_updates_except_column_list'] -%}
+        {%- do lists.update({option: (dbt_cdc._unquoted_names(options[option]) | map('lower') | sort | list or none) | tojson}) -%}
     {%- endfor -%}
-    {%- do return(dict(lists, stored_as_scd_type=options.stored_as_scd_type | string, source_kind=options.source_kind,
+    {%- do return(dict(lists, ignore_null_updates=(options.ignore_null_updates or none) | tojson,
+                       stored_as_scd_type=options.stored_as_scd_type | string, source_kind=options.source_kind,
                        start_at_column=options.start_at_column, end_at_column=options.end_at_column,
                        system_start_at_column=options.system_start_at_column, system_end_at_column=options.system_end_at_column)) -%}
 {%- endmacro -%}

@@ -36,8 +36,8 @@ where is_older and (is_new or not has_last)
     {%- if not plan.last_version -%}{%- do return(none) -%}{%- endif -%}
     {%- set row = run_query('select count(*), min(to_json(named_struct(' ~ dbt_cdc._apply_shown(plan) ~ '))) from ' ~ plan.images
                             ~ ' where _dbt_cdc_sequence = ' ~ plan.last_version)[0] -%}
-    {%- set lacking = dbt_cdc._apply_lacking(plan) -%}
     {%- if row[0] -%}
+        {%- set lacking = dbt_cdc._apply_lacking(plan) -%}
         {%- do plan.faults.append("an image of the last version applied was given again and differs in " ~ row[0]
                                   ~ " key(s), for example " ~ row[1] ~ (" (it lacks " ~ lacking ~ ")" if lacking else '')
                                   ~ ": give it a greater version") -%}

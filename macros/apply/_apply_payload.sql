@@ -72,8 +72,8 @@
     {#- Asked of Spark: in its text for a type, names stand as they are, whatever characters they have. None of what is no struct. -#}
     {%- if not type.startswith('struct<') -%}{%- do return(none) -%}{%- endif -%}
     {%- set fields = [] -%}
-    {%- for row in run_query('describe query select ' ~ value ~ '.* from ' ~ relation ~ ' as given') -%}
-        {%- do fields.append([row[0], dbt_cdc._apply_fields(relation, value ~ '.' ~ dbt_cdc._quote(row[0]), row[1])]) -%}
+    {%- for name, inner in dbt_cdc._types_as_spelled(relation ~ ' as given', value ~ '.*').items() -%}
+        {%- do fields.append([name, dbt_cdc._apply_fields(relation, value ~ '.' ~ dbt_cdc._quote(name), inner)]) -%}
     {%- endfor -%}
     {%- do return(fields) -%}
 {%- endmacro -%}

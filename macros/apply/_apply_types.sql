@@ -15,7 +15,8 @@
         {%- if moment -%}
             {%- do moment.update(type=type) -%}
             {%- if type.startswith('struct<') and not moment.parts -%}
-                {%- do moment.update(parts=dbt_cdc._apply_struct_fields(plan, moment)) -%}
+                {%- set moments_only = '(select ' ~ moment.sql ~ ' as moment from ' ~ plan.stage ~ ') as batch' -%}
+                {%- do moment.update(parts=dbt_cdc._types_as_spelled(moments_only, 'moment.*').keys() | list) -%}
             {%- endif -%}
             {%- if 'map<' in type or type in ['void', 'variant'] or type.startswith('interval') -%}
                 {%- do faults.append(row[0] ~ " must be of a type that sorts and that tables keep, got " ~ type) -%}
@@ -32,14 +33,4 @@
         {%- do faults.append("unique_key: column '" ~ name ~ "' must be of a type that sorts, got " ~ plan.types[name | lower]) -%}
     {%- endfor -%}
     {%- do return(faults) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_struct_fields(plan, moment) -%}
-    {%- set fields = [] -%}
-    {%- for row in run_query('describe query select moment.* from (select ' ~ moment.sql ~ ' as moment from '
-                             ~ plan.stage ~ ') as batch') -%}
-        {%- do fields.append(row[0]) -%}
-    {%- endfor -%}
-    {%- do return(fields) -%}
 {%- endmacro -%}

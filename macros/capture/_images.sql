@@ -57,10 +57,10 @@
     {%- endif -%}
     {%- if old.startswith('struct<') and new.startswith('struct<') -%}
         {%- set types, fields = dbt_cdc._types_of(source, path ~ '.*'), [] -%}
-        {%- for field in run_query('describe query select ' ~ path ~ '.* from ' ~ table.relation).rows -%}
-            {%- set name = dbt_cdc._quote(field[0]) -%}
+        {%- for field, type in dbt_cdc._types_as_spelled(table.relation, path ~ '.*').items() -%}
+            {%- set name = dbt_cdc._quote(field) -%}
             {%- do fields.append(dbt_cdc._as_it_is_now(
-                table, source, path ~ '.' ~ name, value ~ '.' ~ name, types.get(field[0] | lower), field[1]) ~ ' as ' ~ name) -%}
+                table, source, path ~ '.' ~ name, value ~ '.' ~ name, types.get(field | lower), type) ~ ' as ' ~ name) -%}
         {%- endfor -%}
         {%- do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') -%}
     {%- endif -%}
@@ -78,23 +78,6 @@
         {%- set plain.all = plain.all and fields[-1] == value -%}
     {%- endfor -%}
     {%- do return(image if plain.all else 'if(' ~ image ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') -%}
-{%- endmacro -%}
-
-
-{%- macro _types_of(source, columns='*') -%}
-    {#- Types, as text by lower-case name, of the columns of what stands in a `from` clause. -#}
-    {%- set types = {} -%}
-    {%- for name, type in dbt_cdc._types_as_spelled(source, columns).items() -%}{%- do types.update({name | lower: type}) -%}{%- endfor -%}
-    {%- do return(types) -%}
-{%- endmacro -%}
-
-
-{%- macro _types_as_spelled(source, columns='*') -%}
-    {%- set types = {} -%}
-    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}
-        {%- do types.update({row[0]: row[1]}) -%}
-    {%- endfor -%}
-    {%- do return(types) -%}
 {%- endmacro -%}
 
 

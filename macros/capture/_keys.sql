@@ -38,8 +38,13 @@
 
 {%- macro _key_in(config) -%}
     {#- Names of columns, also where dbt-spark, which puts a key into SQL as it stands, has to be given backticks. -#}
+    {%- do return(dbt_cdc._unquoted_names(config.get('unique_key'))) -%}
+{%- endmacro -%}
+
+
+{%- macro _unquoted_names(value) -%}
     {%- set names = [] -%}
-    {%- for name in dbt_cdc._names_in(config.get('unique_key')) -%}{%- do names.append(dbt_cdc._unquoted(name)) -%}{%- endfor -%}
+    {%- for name in dbt_cdc._names_in(value) -%}{%- do names.append(dbt_cdc._unquoted(name)) -%}{%- endfor -%}
     {%- do return(names) -%}
 {%- endmacro -%}
 

@@ -17,9 +17,9 @@
 {%- endmacro -%}
 
 
-{%- macro _create_metadata() -%}
+{%- macro _create_metadata(readers) -%}
     {#- Before any thread writes, and only where a selected node reads by ref_changes. -#}
-    {%- set readers = dbt_cdc._selected_readers() if dbt_cdc._writes_tables() else [] -%}
+    {%- set readers = readers if dbt_cdc._writes_tables() else [] -%}
     {%- do dbt_cdc._cache_unlisted_tables(readers) -%}
     {%- set formats = dbt_cdc._formats_of_readers(readers) -%}
     {%- if formats and not flags.EMPTY -%}

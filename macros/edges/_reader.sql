@@ -75,10 +75,10 @@
 {%- endmacro -%}
 
 
-{%- macro _microbatch_faults() -%}
+{%- macro _microbatch_faults(readers) -%}
     {#- Before the first node runs: dbt shows nothing of what is raised within a batch. -#}
     {%- set faults = [] -%}
-    {%- for node in dbt_cdc._selected_readers() if node.config.get('materialized') == 'incremental'
+    {%- for node in readers if node.config.get('materialized') == 'incremental'
         and node.config.get('incremental_strategy') == 'microbatch' -%}
         {%- do faults.append(node.unique_id ~ ': ' ~ dbt_cdc._strategy_fault('microbatch')) -%}
     {%- endfor -%}

@@ -107,3 +107,20 @@
     {%- set closed = type.count('(') == type.count(')') and type.count('<') == type.count('>') -%}
     {%- do return(closed and name in dbt_cdc._type_names() + others) -%}
 {%- endmacro -%}
+
+
+{%- macro _types_of(source, columns='*') -%}
+    {#- Types, as text by lower-case name, of the columns of what stands in a `from` clause. -#}
+    {%- set types = {} -%}
+    {%- for name, type in dbt_cdc._types_as_spelled(source, columns).items() -%}{%- do types.update({name | lower: type}) -%}{%- endfor -%}
+    {%- do return(types) -%}
+{%- endmacro -%}
+
+
+{%- macro _types_as_spelled(source, columns='*') -%}
+    {%- set types = {} -%}
+    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}
+        {%- do types.update({row[0]: row[1]}) -%}
+    {%- endfor -%}
+    {%- do return(types) -%}
+{%- endmacro -%}

@@ -9,7 +9,7 @@
             {%- do asking.append(node.unique_id) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- set macros = dbt_cdc._snapshot_macros() if selected else {} -%}
+    {%- set macros = dbt_cdc._snapshot_macros() -%}
     {%- if macros.dbt and asking -%}
         {%- do return([asking | sort | join(', ') ~ ": options of dbt_cdc are set, but dbt does not look for snapshot macros in this"
                        ~ " package. Paste this into dbt_project.yml:\n\n"

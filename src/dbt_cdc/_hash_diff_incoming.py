@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import chain
 from typing import Any
 
 from dbt_cdc._hash_diff_layout import Column, Layout, Settings
-from dbt_cdc._sql import literal, quote
+from dbt_cdc._sql import literal, quote, text_map
 from dbt_cdc.hashing import hash_expression, shown_text
 
 #: Why a row can't be taken: null when it can.
@@ -21,6 +20,11 @@ TEXT_OF = {
     "timestamp_ntz": "^[^0-9]*[0-9]+-[0-9]+-[0-9]+([^0-9][0-9:.]*)? *(Z|UTC|GMT|[+-]0?0(:?00)?)?[^0-9a-zA-Z]*$",
     "float": _NUMBER,
     "double": _NUMBER,
+}
+#: Of timestamps in a rejected row's JSON, which has milliseconds by default.
+_ALL_DIGITS = {
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
 _EXACT = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal")
 _MOMENTS = ("timestamp_ltz", "timestamp_ntz")
@@ -73,29 +77,22 @@ def stage(frame: Any, layout: Layout, settings: Settings) -> Any:
 def rejected(frame: Any, layout: Layout, settings: Settings) -> Any:
     """The rows that do not cast: eff_start_date, keyhash, fault, and the row as JSON without what is sensitive."""
     given = [column for column in layout.columns if column.source and not column.sensitive]
+    raw = ", ".join(f"{literal(column.name)}, {quote(column.source or '')}" for column in given)
     keys = [column.struct_field for column in layout.of("key")]
     typed = frame.selectExpr(
         *[_typed(column) for column in layout.columns],
-        f"{_raw(given)} as _dbt_cdc_row",
-        f"{_raw([column for column in layout.columns if column.source])} as _dbt_cdc_whole_row",
+        f"to_json(named_struct({raw}), {text_map(_ALL_DIGITS)}) as _dbt_cdc_row",
+        f"{hash_expression(frame.schema.fields)} as _dbt_cdc_given",
         f"{_fault(layout)} as {FAULT}",
     ).where(IS_BAD_CAST)
     if settings.deduplicate:
-        typed = typed.dropDuplicates(["_dbt_cdc_whole_row"])
+        typed = typed.dropDuplicates(["_dbt_cdc_given"])
     return typed.selectExpr(
         f"{settings.date} as eff_start_date",
         f"{hash_expression(keys, settings.hash_algorithm)} as keyhash",
         f"{FAULT} as fault",
         "_dbt_cdc_row as incoming_row",
     )
-
-
-def _raw(columns: list[Column]) -> str:
-    """SQL text of the values as they are given, as JSON with all of a timestamp's digits."""
-    values = ", ".join(f"{literal(column.name)}, {quote(column.source or '')}" for column in columns)
-    digits = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
-    formats = {"timestampFormat": f"{digits}XXX", "timestampNTZFormat": digits}
-    return f"to_json(named_struct({values}), map({', '.join(map(literal, chain(*formats.items())))}))"
 
 
 def key_text(layout: Layout) -> str:

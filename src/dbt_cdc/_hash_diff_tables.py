@@ -95,8 +95,9 @@ class Tables:
         properties = self.properties(self.settings.base)
         sensitive = json.loads(properties.get("dbt_cdc.sensitive_columns", "[]"))
         if sensitive:
-            gone = f"{self.settings.sensitive_base} is gone. Bring it back, or start anew with --full-refresh"
-            fail(self.settings.node, [] if self.exists(self.settings.sensitive_base) else [gone])
+            if not self.exists(self.settings.sensitive_base):
+                gone = f"{self.settings.sensitive_base} is gone. Bring it back, or start anew with --full-refresh"
+                fail(self.settings.node, [gone])
             fields = self.spark.table(self.settings.sensitive_base).schema.fields
             columns.update({f.name: f.dataType for f in fields if f.name in sensitive})
         own = {*ADDED, SUPPLIED, LOAD}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -22,6 +22,11 @@ def literal(value: object) -> str:
     if value is None:
         return "null"
     return "'" + str(value).replace("\\", "\\\\").replace("'", "\\'").replace("${", "$\\{") + "'"
+
+
+def text_map(texts: Mapping[str, str]) -> str:
+    """SQL text of a map of texts to texts."""
+    return f"map({', '.join(f'{literal(name)}, {literal(text)}' for name, text in texts.items())})"
 
 
 def quoted(names: Iterable[str], prefix: str = "") -> list[str]:

@@ -63,7 +63,7 @@ def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
         got, source, taken = declared.simpleString(), "the model's data_type", _kept_as(declared, old)
     else:
         got, source = given.simpleString(), "the data"
-        taken = _is_checked(got, old.simpleString()) or widens(got, old.simpleString()) or _kept_as(given, old)
+        taken = _is_checked(got, old.simpleString()) or fits(given, old)
     if taken:
         return []
     return [

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dbt_cdc._sql import literal, quote
+from dbt_cdc._sql import literal, quote, text_map
 
 #: Stored with every table, so that a later rule is never mixed silently with an older one.
 HASH_RULE = "1"
@@ -47,8 +47,7 @@ def pre_image(fields: Sequence[Any]) -> str:
         column = quote(field.name)
         # no mere column: of one with a DEFAULT, Spark writes NULL as null
         parts += [literal(field.name.lower()), f"if({column} is null, null, {_canonical(column, field.dataType)})"]
-    options = ", ".join(f"{literal(name)}, {literal(value)}" for name, value in _JSON_OPTIONS.items())
-    return f"to_json(named_struct({', '.join(parts)}), map({options}))"
+    return f"to_json(named_struct({', '.join(parts)}), {text_map(_JSON_OPTIONS)})"
 
 
 def shown_text(fields: Sequence[Any]) -> str:

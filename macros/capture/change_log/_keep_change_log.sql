@@ -31,12 +31,11 @@
             ~ " or drop it, or give the model another name"]) -%}
     {%- endif -%}
     {%- if restart -%}{%- do return([]) -%}{%- endif -%}
-    {%- set faults, key, was = [], dbt_cdc._key_of_node(model) | join('\n') | lower, kept.get('dbt_cdc.key') -%}
+    {%- set faults, key, kept_key = [], dbt_cdc._key_of_node(model) | join('\n') | lower, kept.get('dbt_cdc.key') -%}
     {%- set anew = [' by dropping it'] + ([' with --full-refresh'] if model.resource_type != 'snapshot' else []) -%}
-    {%- set by_key = anew if was.split('\n') | sort == key.split('\n') | sort else anew[-1:] -%}
-    {%- set asked = [('change_log', begun, mode, anew), ('the key', was, key, by_key)] -%}
-    {%- for what, before, given, ways in asked if before != given -%}
-        {%- do faults.append(log ~ " was begun with " ~ what ~ " '" ~ before.replace('\n', ', ') ~ "', got '" ~ given.replace('\n', ', ')
+    {%- set by_key = anew if kept_key.split('\n') | sort == key.split('\n') | sort else anew[-1:] -%}
+    {%- for what, was, given, ways in [('change_log', begun, mode, anew), ('the key', kept_key, key, by_key)] if was != given -%}
+        {%- do faults.append(log ~ " was begun with " ~ what ~ " '" ~ was.replace('\n', ', ') ~ "', got '" ~ given.replace('\n', ', ')
             ~ "'; set it back, or begin a new log" ~ ways | join(' or')) -%}
     {%- endfor -%}
     {%- if kept.get('dbt_cdc.restarts') != 'true' and dbt_cdc._load_relation(dbt_cdc._storage_relation(relation)) is none -%}
@@ -49,8 +48,9 @@
 
 {%- macro _keep_change_log(relation, restart=false) -%}
     {#- To be called by a materialization after its last write. `restart`: the table was built anew, so is its log. -#}
-    {%- set mode, log = dbt_cdc._meta().get('change_log'), dbt_cdc._companion(relation, 'changes') -%}
+    {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
+    {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
     {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}
         {%- do run_query(dbt_cdc._restarts_statement(log, false)) -%}

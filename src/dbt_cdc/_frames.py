@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame, SparkSession
 
-def to_spark(frame: Any, spark: Any) -> Any:
+
+def to_spark(frame: Any, spark: SparkSession) -> Any:
     """A Spark (classic or Connect), pandas-on-Spark or pandas frame as a Spark DataFrame.
 
     Told apart by the classes' names: none of the libraries need be installed for the others to work.
@@ -40,7 +43,7 @@ def _is_frame_of(frame: Any, package: str) -> bool:
     )
 
 
-def _from_pandas(frame: Any, spark: Any) -> Any:
+def _from_pandas(frame: Any, spark: SparkSession) -> DataFrame:
     """By way of Arrow: pyspark's own conversion makes a missing string 'nan', and decimals wider than they are.
 
     Missing values become NULL, whatever pandas keeps them as; the index is dropped.
@@ -55,14 +58,14 @@ def _from_pandas(frame: Any, spark: Any) -> Any:
     table = table.cast(pyarrow.schema([_as_spark_has_it(field, pyarrow) for field in table.schema]))
     ntz = spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
     if not ntz:
-        zone = spark.conf.get("spark.sql.session.timeZone")
+        zone = str(spark.conf.get("spark.sql.session.timeZone"))
         table = pyarrow.table([_in_zone(column, zone) for column in table.columns], names=table.column_names)
     # pyspark 3.5 takes no table; over Connect, an empty one needs its schema said
     takes_it = table.num_rows and not _is_pyspark_3()
     return spark.createDataFrame(table) if takes_it else _by_rows(table, spark, ntz)
 
 
-def _by_rows(table: Any, spark: Any, ntz: bool) -> Any:
+def _by_rows(table: Any, spark: SparkSession, ntz: bool) -> DataFrame:
     """An Arrow table as Python rows and a schema; `ntz`: timestamps without a zone stay so."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -109,7 +112,7 @@ def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
     return field.with_type(replaced.get(field.type, field.type))
 
 
-def kept_on_disk(frame: Any) -> Any:
+def kept_on_disk(frame: DataFrame) -> DataFrame:
     """The frame's rows on the executors' disks, from the first action that needs them.
 
     `persist`, which pyspark 3.5 is left with, has frames planned anew whenever a table that they read is written, or a
@@ -122,7 +125,7 @@ def kept_on_disk(frame: Any) -> Any:
     return frame.localCheckpoint(eager=False, storageLevel=StorageLevel.DISK_ONLY)
 
 
-def release(kept: Any) -> None:
+def release(kept: DataFrame) -> None:
     """Free the disk at once; over Spark Connect the server does so when the frame is no longer referred to."""
     if _is_pyspark_3():
         kept.unpersist()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dbt_cdc._hash_diff_compare import operation
 from dbt_cdc._hash_diff_layout import ADDED, repeated_name_faults
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, quote, quoted, type_text
@@ -117,12 +118,16 @@ def _check_options(
     faults = [f"incoming has a column '{name}', which hash_diff adds itself: rename or drop it" for name in own]
     kept = current.columns if current is not None else []
     faults += repeated_name_faults("incoming has", incoming.columns) + repeated_name_faults("current has", kept)
-    either = [*incoming.columns, *kept]
-    for option, listed, known in (("keys", keys, incoming.columns), ("ignore_columns", ignored, either)):
+    names = {name.lower() for name in incoming.columns}
+    either = [*incoming.columns, *(name for name in kept if name.lower() not in names)]
+    for option, listed, side, known in (
+        ("keys", keys, "incoming", incoming.columns),
+        ("ignore_columns", ignored, "either side", either),
+    ):
         for name in listed:
             if name.lower() not in {each.lower() for each in known}:
-                hint = did_you_mean(name, incoming.columns)
-                faults.append(f"{option}: no column '{name}' in incoming{hint} It has: {', '.join(incoming.columns)}")
+                hint = did_you_mean(name, known)
+                faults.append(f"{option}: no column '{name}' in {side}{hint} Known: {', '.join(known)}")
     if not keys:
         faults.append("keys: name at least one column")
     both = sorted({key.lower() for key in keys} & {name.lower() for name in ignored})
@@ -272,12 +277,7 @@ def _classified(old: DataFrame, new: DataFrame, names: list[str], extract_type: 
     """One row for each key of either side: the incoming row where it is I or U, else the current one."""
     old = old.withColumnsRenamed({name: f"_dbt_cdc_old_{name}" for name in old.columns})
     joined = new.join(old, on=new["keyhash"] == old["_dbt_cdc_old_keyhash"], how="full_outer")
-    gone = "D" if extract_type == "full" else "X"
-    marked = joined.selectExpr(
-        "*",
-        f"""case when keyhash is null then '{gone}' when _dbt_cdc_old_keyhash is null then 'I'
-            when nonkeyhash <> _dbt_cdc_old_nonkeyhash then 'U' else 'N' end as operation""",
-    )
+    marked = joined.selectExpr("*", f"{operation(gone='D' if extract_type == 'full' else 'X')} as operation")
     have = set(joined.columns)
 
     def side(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._hash_diff_incoming import (
@@ -18,13 +18,16 @@ from dbt_cdc._hash_diff_incoming import (
 )
 from dbt_cdc._hash_diff_layout import Layout, Settings, fail
 
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import Column, DataFrame, SparkSession
+
 #: A row that can be taken.
 _IS_SOUND = f"{FAULT} is null"
 #: A row that can be taken by itself, and has the key of another such row.
 _IS_COPY = f"{_IS_SOUND} and {comparison.COPIES} > 1"
 
 
-def check_first(rows: Any, layout: Layout, settings: Settings) -> int:
+def check_first(rows: DataFrame, layout: Layout, settings: Settings) -> int:
     """The number of rows of a first load (keyhash, the data columns, FAULT); raises what is wrong with them."""
     kept = rows.where(kept_rows(settings))
     measures = {
@@ -48,7 +51,7 @@ def check_first(rows: Any, layout: Layout, settings: Settings) -> int:
     return int(copies)
 
 
-def count_operations(rows: Any, known: int, layout: Layout, settings: Settings) -> tuple[dict[str, int], int]:
+def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Settings) -> tuple[dict[str, int], int]:
     """Rows by operation, and how many are only removed; raises what is wrong with them.
 
     `rows`: what `changes` gives. `known`: the number of current rows before the load.
@@ -69,7 +72,7 @@ def count_operations(rows: Any, known: int, layout: Layout, settings: Settings) 
     return counts, found.P
 
 
-def check_past(spark: Any, settings: Settings) -> None:
+def check_past(spark: SparkSession, settings: Settings) -> None:
     """Refuse to take back loads where the history has lost what was there before them."""
     if comparison.has_lost_its_past(spark, settings):
         lost = (
@@ -80,7 +83,7 @@ def check_past(spark: Any, settings: Settings) -> None:
         fail(settings.node, [lost])
 
 
-def _raise_bad_rows(rows: Any, layout: Layout, settings: Settings, **counts: int) -> None:
+def _raise_bad_rows(rows: DataFrame, layout: Layout, settings: Settings, **counts: int) -> None:
     """One error for all rows that can't be taken, some of each kind shown; `rows` has keyhash, FAULT and COPIES."""
     null_key = f"concat({fault_text(NULL_KEY)}, ' in ', {row_text(layout)})"
     copied = f"concat({key_text(layout)}, ' ', {comparison.COPIES}, ' times')"
@@ -114,7 +117,7 @@ def _raise_bad_rows(rows: Any, layout: Layout, settings: Settings, **counts: int
     fail(settings.node, faults)
 
 
-def _named(measures: dict[str, str]) -> list[Any]:
+def _named(measures: dict[str, str]) -> list[Column]:
     from pyspark.sql.functions import expr
 
     return [expr(text).alias(name) for name, text in measures.items()]

@@ -7,11 +7,14 @@ What is written by `put` alone lets the merge read only keys of the table, not w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dbt_cdc._hash_diff_incoming import FAULT, kept_rows
 from dbt_cdc._hash_diff_layout import IS_KEY, SUPPLIED, Layout, Settings
-from dbt_cdc._sql import quote, quoted
+from dbt_cdc._sql import quote, quoted, row_of
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame, SparkSession
 
 ACTION, COPIES = "_dbt_cdc_action", "_dbt_cdc_copies"
 #: The operation that a row keeps in the table; NULL where it is the load's own.
@@ -24,7 +27,7 @@ SOUND_COPIES = f"count_if({FAULT} is null) over (partition by keyhash)"
 BROADCAST_ROWS = 500_000
 
 
-def compare(staged: Any, before: Any, settings: Settings) -> Any:
+def compare(staged: DataFrame, before: DataFrame, settings: Settings) -> DataFrame:
     """All incoming rows and, in a full load, all keys that are gone, with operation I, U, D, N or P (purge).
 
     `before`: what `state` gives; `_dbt_cdc_old_operation` is D where the key was deleted in an earlier load.
@@ -32,20 +35,27 @@ def compare(staged: Any, before: Any, settings: Settings) -> Any:
     counted = staged.selectExpr("*", f"{SOUND_COPIES} as {COPIES}")
     how = "full_outer" if settings.extract_type == "full" else "left"
     joined = counted.join(before, on=counted["keyhash"] == before["_dbt_cdc_old_keyhash"], how=how)
-    return joined.selectExpr("*", f"{OPERATION} as operation")
+    was_deleted = "_dbt_cdc_old_operation = 'D'"
+    return joined.selectExpr("*", f"{operation(was_deleted=was_deleted, faulty=f'{FAULT} is not null')} as operation")
 
 
-OPERATION = f"""case
-    when keyhash is null and _dbt_cdc_old_operation = 'D' then 'P'
-    when keyhash is null then 'D'
-    when {FAULT} is not null then 'N'
-    when _dbt_cdc_old_keyhash is null or _dbt_cdc_old_operation = 'D' then 'I'
-    when nonkeyhash <> _dbt_cdc_old_nonkeyhash then 'U'
-    else 'N'
-end"""
+def operation(*, gone: str = "D", was_deleted: str = "false", faulty: str = "false") -> str:
+    """SQL text of what a key's two sides come to, by digests: keyhash, nonkeyhash and the `_dbt_cdc_old_` ones.
+
+    `gone`: of a key that is not supplied. `was_deleted`, `faulty`: conditions for a key that the state has as deleted,
+    and for a row that can't be taken.
+    """
+    return f"""case
+        when keyhash is null and {was_deleted} then 'P'
+        when keyhash is null then '{gone}'
+        when {faulty} then 'N'
+        when _dbt_cdc_old_keyhash is null or {was_deleted} then 'I'
+        when nonkeyhash <> _dbt_cdc_old_nonkeyhash then 'U'
+        else 'N'
+    end"""
 
 
-def changes(compared: Any, layout: Layout, settings: Settings, *, mark: bool = True) -> Any:
+def changes(compared: DataFrame, layout: Layout, settings: Settings, *, mark: bool = True) -> DataFrame:
     """The rows to write, and those at fault (for the check that comes before writing).
 
     `mark`: whether a delta's unchanged rows are only marked as supplied or written again as they are (`put`).
@@ -70,7 +80,7 @@ def changes(compared: Any, layout: Layout, settings: Settings, *, mark: bool = T
     )
 
 
-def state(spark: Any, settings: Settings, where: str = "true") -> Any:
+def state(spark: SparkSession, settings: Settings, where: str = "true") -> DataFrame:
     """The base table's digests, named for `compare`."""
     return spark.sql(
         "select keyhash as _dbt_cdc_old_keyhash, nonkeyhash as _dbt_cdc_old_nonkeyhash, "
@@ -79,7 +89,7 @@ def state(spark: Any, settings: Settings, where: str = "true") -> Any:
     )
 
 
-def only_supplied(before: Any, staged: Any, rows: int) -> Any:
+def only_supplied(before: DataFrame, staged: DataFrame, rows: int) -> DataFrame:
     """What a delta needs of the state: the keys that it supplies."""
     from pyspark.sql.functions import broadcast
 
@@ -88,7 +98,7 @@ def only_supplied(before: Any, staged: Any, rows: int) -> Any:
     return before.join(small, on=before["_dbt_cdc_old_keyhash"] == small["_dbt_cdc_key"], how="left_semi")
 
 
-def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
+def rewound(spark: SparkSession, settings: Settings) -> tuple[DataFrame, DataFrame]:
     """For a load of a date that the tables have passed: the state before it, and what has been touched since.
 
     The second frame has the touched keys with their rows before the date (NULL columns where there was none).
@@ -122,7 +132,7 @@ def rewound(spark: Any, settings: Settings) -> tuple[Any, Any]:
     return untouched.unionByName(known), past
 
 
-def has_lost_its_past(spark: Any, settings: Settings) -> bool:
+def has_lost_its_past(spark: SparkSession, settings: Settings) -> bool:
     """Whether a key's first change since the date is no insert, though the history has nothing of it before.
 
     Its last change stands in the base table too, whatever was removed from the history.
@@ -146,7 +156,9 @@ def has_lost_its_past(spark: Any, settings: Settings) -> bool:
     return bool(lost.limit(1).collect())
 
 
-def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, spark: Any) -> Any:
+def restored(
+    compared: DataFrame, touched: DataFrame, layout: Layout, settings: Settings, spark: SparkSession
+) -> DataFrame:
     """The changes of a repeated load: those of the load itself, and touched keys that go back to what they were."""
     date = settings.date
     own = changes(compared, layout, settings)
@@ -159,23 +171,20 @@ def restored(compared: Any, touched: Any, layout: Layout, settings: Settings, sp
     now = _now(compared, settings)
     back = touched.join(now, on=touched["touched_key"] == now["now_key"], how="left")
     seen = "now_operation = 'N'" if settings.extract_type == "delta" else "false"
-    past = {f.name for f in touched.schema["past"].dataType.fields}
-    gone = back.where("coalesce(now_operation, '') not in ('I', 'U')").selectExpr(
-        f"case when past is null then 'remove' else 'put' end as {ACTION}",
-        "touched_key as keyhash",
-        "past.nonkeyhash as nonkeyhash",
-        *[_past(column, past) for column in layout.columns],
-        "case when now_operation = 'D' then 'D' else past.operation end as operation",
-        f"cast(null as string) as {KEPT}",
-        f"case when now_operation = 'D' then {date} else past.eff_start_date end as eff_start_date",
-        f"case when {seen} then {date} end as {SUPPLIED}",
-        f"cast(null as string) as {FAULT}",
-        f"0L as {COPIES}",
-    )
-    return plain.unionByName(gone).unionByName(_unmarked(own, compared, layout, settings, spark))
+    values = {
+        **{name: f"past.{quote(name)}" for name in touched.selectExpr("past.*").columns},
+        ACTION: "case when past is null then 'remove' else 'put' end",
+        "keyhash": "touched_key",
+        "operation": "case when now_operation = 'D' then 'D' else past.operation end",
+        "eff_start_date": f"case when now_operation = 'D' then {date} else past.eff_start_date end",
+        SUPPLIED: f"case when {seen} then {date} end",
+        COPIES: "0L",
+    }
+    gone = back.where("coalesce(now_operation, '') not in ('I', 'U')").selectExpr(*row_of(own.schema.fields, values))
+    return plain.unionByName(gone).unionByName(_unmarked(own, compared, settings, spark))
 
 
-def _now(compared: Any, settings: Settings) -> Any:
+def _now(compared: DataFrame, settings: Settings) -> DataFrame:
     """now_key and now_operation, a row for each key that the load supplies or finds gone; rejected rows supply nothing.
 
     A known key whose rows are all rejected is not here: it goes back to what it was, like one that a delta leaves.
@@ -185,12 +194,7 @@ def _now(compared: Any, settings: Settings) -> Any:
     )
 
 
-def _past(column: Any, past: set[str]) -> str:
-    value = f"past.{quote(column.name)}" if column.name in past else f"cast(null as {column.type})"
-    return f"{value} as {quote(column.name)}"
-
-
-def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark: Any) -> Any:
+def _unmarked(own: DataFrame, compared: DataFrame, settings: Settings, spark: SparkSession) -> DataFrame:
     """Keys that a load of this date or since had marked as supplied and this one does not mark."""
     date = settings.date
     marked = spark.sql(
@@ -200,17 +204,5 @@ def _unmarked(own: Any, compared: Any, layout: Layout, settings: Settings, spark
     now = _now(compared, settings)
     # a full load marks none
     now = now if settings.extract_type == "delta" else now.where("now_operation <> 'N'")
-    columns = [
-        "'mark'",
-        "marked_key",
-        "cast(null as string)",
-        *[f"cast(null as {column.type})" for column in layout.columns],
-        "cast(null as string)",
-        "cast(null as string)",
-        "cast(null as date)",
-        "cast(null as date)",
-        "cast(null as string)",
-        "0L",
-    ]
     left = marked.join(now, on=marked["marked_key"] == now["now_key"], how="left_anti")
-    return left.selectExpr(*[f"{c} as {quote(n)}" for c, n in zip(columns, own.columns, strict=True)])
+    return left.selectExpr(*row_of(own.schema.fields, {ACTION: "'mark'", "keyhash": "marked_key", COPIES: "0L"}))

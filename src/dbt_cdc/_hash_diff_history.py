@@ -9,9 +9,9 @@ from __future__ import annotations
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._hash_diff_conflicts import is_conflict
-from dbt_cdc._hash_diff_layout import IS_KEY, LOAD, SUPPLIED, Column, Marker
+from dbt_cdc._hash_diff_layout import IS_KEY, LOAD, SUPPLIED, Marker
 from dbt_cdc._hash_diff_tables import ATTEMPTS, FIRST_LOAD, Tables
-from dbt_cdc._sql import literal, type_text
+from dbt_cdc._sql import literal
 
 #: Property: the load that a history holds.
 _HELD_LOAD = "dbt_cdc.load"
@@ -102,8 +102,7 @@ class History:
         if rebuild:
             self.tables.create(self.settings.history, rows, properties, ["eff_start_date"])
             return
-        columns = [Column(f.name, type_text(f.dataType), f.dataType, None, "", "compared") for f in rows.schema.fields]
-        self.tables.add_columns(self.settings.history, columns)
+        self.tables.add_columns(self.settings.history, rows.schema.fields)
         own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(until).cast("date"))
         rows.writeTo(self.settings.history).overwrite(own)
         self.tables.set_properties(self.settings.history, {**properties, **self.settings.late_properties})

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dbt_cdc._hash_diff_layout import Column, Layout, Settings
 from dbt_cdc._sql import literal, quote, text_map
 from dbt_cdc.hashing import hash_expression, shown_text
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame, SparkSession
 
 #: Why a row can't be taken: null when it can.
 FAULT = "_dbt_cdc_fault"
@@ -38,13 +41,14 @@ def kept_rows(settings: Settings) -> str:
     return f"not coalesce({IS_BAD_CAST}, false)" if settings.on_cast_error == "rejects" else "true"
 
 
-def cast_faults(spark: Any, layout: Layout) -> list[str]:
+def cast_faults(spark: SparkSession, layout: Layout) -> list[str]:
     """Types of the model's YAML that Spark casts no value to from what the data have."""
+    from pyspark.errors import AnalysisException
 
     def known(casts: list[str]) -> bool:
         try:
             spark.sql(f"select {', '.join(casts)}").schema  # noqa: B018 (Connect analyzes it then)
-        except Exception:
+        except AnalysisException:
             return False
         return True
 
@@ -59,7 +63,7 @@ def cast_faults(spark: Any, layout: Layout) -> list[str]:
     ]
 
 
-def stage(frame: Any, layout: Layout, settings: Settings) -> Any:
+def stage(frame: DataFrame, layout: Layout, settings: Settings) -> DataFrame:
     """keyhash, nonkeyhash, the data columns with their final names and types, and FAULT (string or NULL)."""
     typed = frame.selectExpr(*[_typed(column) for column in layout.columns], f"{_fault(layout)} as {FAULT}")
     keys = [column.struct_field for column in layout.of("key")]
@@ -74,7 +78,7 @@ def stage(frame: Any, layout: Layout, settings: Settings) -> Any:
     return _without_copies(staged, layout) if settings.deduplicate else staged
 
 
-def rejected(frame: Any, layout: Layout, settings: Settings) -> Any:
+def rejected(frame: DataFrame, layout: Layout, settings: Settings) -> DataFrame:
     """The rows that do not cast: eff_start_date, keyhash, fault, and the row as JSON without what is sensitive."""
     given = [column for column in layout.columns if column.source and not column.sensitive]
     raw = ", ".join(f"{literal(column.name)}, {quote(column.source or '')}" for column in given)
@@ -178,7 +182,7 @@ def _kind(type_: str) -> str:
     return type_.partition("(")[0]
 
 
-def _without_copies(staged: Any, layout: Layout) -> Any:
+def _without_copies(staged: DataFrame, layout: Layout) -> DataFrame:
     ignored = [column.struct_field for column in layout.of("ignored")]
     marked = staged.selectExpr("*", f"{hash_expression(ignored)} as _dbt_cdc_ignored")
     return marked.dropDuplicates(["keyhash", "nonkeyhash", "_dbt_cdc_ignored", FAULT]).drop("_dbt_cdc_ignored")

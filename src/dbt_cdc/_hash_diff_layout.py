@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -17,6 +17,9 @@ from dbt_cdc._sql import literal, type_text, without_void
 from dbt_cdc._types import nested_faults, type_faults
 from dbt_cdc._writer import property_text
 from dbt_cdc.hashing import HASH_RULE
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql.types import DataType, StructField, StructType
 
 #: Columns that hash_diff adds, and the bookkeeping columns of the base table.
 ADDED = ("keyhash", "nonkeyhash", "operation", "eff_start_date")
@@ -90,7 +93,7 @@ class Column:
 
     name: str
     type: str
-    data_type: Any
+    data_type: DataType
     source: str | None
     source_type: str
     role: str  # key, compared, ignored
@@ -104,7 +107,7 @@ class Column:
         return self.source is not None and (self.type != self.source_type or self.max_length is not None)
 
     @property
-    def struct_field(self) -> Any:
+    def struct_field(self) -> StructField:
         from pyspark.sql.types import StructField
 
         return StructField(self.name, self.data_type)
@@ -161,7 +164,7 @@ class Stored:
 
 
 def resolve(
-    settings: Settings, incoming: Any, types: Mapping[str, Any], stored: Stored | None, faults: Sequence[str] = ()
+    settings: Settings, incoming: StructType, types: Mapping[str, DataType], stored: Stored | None, faults: list[str]
 ) -> Layout:
     """The layout of this load; raises one error that lists all faults, after those that are known already.
 

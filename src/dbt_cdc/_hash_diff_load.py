@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
 
@@ -29,14 +29,18 @@ from dbt_cdc._hash_diff_layout import (
     resolve,
 )
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
-from dbt_cdc._sql import literal, quote, quoted, type_text
+from dbt_cdc._sql import literal, quote, quoted, row_of
 from dbt_cdc._submission import Outcome
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import DataType
 
 OPERATIONS = ("I", "U", "D", "X", "N")
 _log = AdapterLogger("dbt_cdc")
 
 
-def run(model: Callable[[Any, Any], Any], dbt: Any, spark: Any, settings: str) -> Outcome:
+def run(model: Callable[[Any, Any], Any], dbt: Any, spark: SparkSession, settings: str) -> Outcome:
     """Run the model and load what it returns; `settings` is the JSON text of Settings."""
     return Load(spark, Settings(**json.loads(settings))).run(to_spark(model(dbt, spark), spark))
 
@@ -44,14 +48,14 @@ def run(model: Callable[[Any, Any], Any], dbt: Any, spark: Any, settings: str) -
 class Load:
     """The steps of one load, each written so that the next run mends what a killed one left."""
 
-    def __init__(self, spark: Any, settings: Settings) -> None:
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self.spark, self.settings = spark, settings
         self.id = uuid.uuid4().hex
         self.tables = Tables(spark, settings)
         self.history = History(self.tables)
-        self.held: list[Any] = []
+        self.held: list[DataFrame] = []
 
-    def run(self, frame: Any) -> Outcome:
+    def run(self, frame: DataFrame) -> Outcome:
         fail(self.settings.node, foreign_faults(self.tables) + branch_faults(self.tables))
         marker = self.tables.marker()
         first = marker is None or self.settings.full_refresh
@@ -101,7 +105,7 @@ class Load:
 
     # -- before anything is written -------------------------------------------------------------------------------
 
-    def _declared(self) -> tuple[dict[str, Any], list[str]]:
+    def _declared(self) -> tuple[dict[str, DataType], list[str]]:
         """The DataTypes of the model's data_type entries, asked of Spark, and what it does not know."""
         texts, types, faults = self.settings.types, {}, []
         try:
@@ -111,22 +115,23 @@ class Load:
         for name, text in texts.items():
             try:
                 types[name] = self._types_of([text])[0]
-            except Exception:
-                faults.append(f"column '{name}': '{text}' is no type that Spark knows (data_type in the model's YAML)")
+            except Exception as problem:  # of many classes, by what is wrong with the type
+                reason = str(problem).strip().partition("\n")[0]
+                faults.append(f"column '{name}': Spark takes no data_type '{text}' (in the model's YAML): {reason}")
         return types, faults
 
-    def _types_of(self, texts: Iterable[str]) -> list[Any]:
+    def _types_of(self, texts: Iterable[str]) -> list[DataType]:
         nulls = ", ".join(f"cast(null as {text})" for text in texts)
         return [field.dataType for field in self.spark.sql(f"select {nulls}").schema.fields]
 
-    def _hold(self, frame: Any) -> Any:
+    def _hold(self, frame: DataFrame) -> DataFrame:
         """Keep a frame on disk, so that its input is read once."""
         self.held.append(kept_on_disk(frame))
         return self.held[-1]
 
     # -- the first load ---------------------------------------------------------------------------------------------
 
-    def _dry(self, frame: Any, layout: Layout, stored: Stored | None, marker: Marker | None) -> Outcome:
+    def _dry(self, frame: DataFrame, layout: Layout, stored: Stored | None, marker: Marker | None) -> Outcome:
         """`--empty`, `--sample`: tables without rows where there are none; no load, so the first is still to come."""
         if not stored:
             self._first(frame, layout, marker)
@@ -134,7 +139,7 @@ class Load:
                 self.history.create_empty()
         return Outcome("--empty or --sample: nothing loaded", dict.fromkeys(OPERATIONS, 0), 0)
 
-    def _first(self, frame: Any, layout: Layout, marker: Marker | None) -> dict[str, int]:
+    def _first(self, frame: DataFrame, layout: Layout, marker: Marker | None) -> dict[str, int]:
         settings = self.settings
         staged = stage(frame, layout, settings)
         # a table that is dropped leaves its files under a location_root: there rows are checked before they are written
@@ -178,7 +183,7 @@ class Load:
         self._create_model(layout)
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}
 
-    def _first_rows(self, staged: Any, layout: Layout, count: int | None) -> Any:
+    def _first_rows(self, staged: DataFrame, layout: Layout, count: int | None) -> DataFrame:
         """All rows as I, their faults in the column of the load's id until these are checked, and the marker.
 
         `count`: the number of rows, where the load is done with these; None: the marker is pending.
@@ -190,17 +195,18 @@ class Load:
             "keyhash", "nonkeyhash", *quoted(names), "'I' as operation", f"{date} as eff_start_date",
             f"cast(null as date) as {SUPPLIED}", f"{FAULT} as {LOAD}",
         )  # fmt: skip
-        marker = self.spark.range(1).selectExpr(
-            "'' as keyhash", f"{'cast(null as string)' if count is None else literal(str(count))} as nonkeyhash",
-            *[f"cast(null as {column.type}) as {quote(column.name)}" for column in layout.stored],
-            f"{literal(settings.extract_type)} as operation", f"{date} as eff_start_date",
-            f"cast(null as date) as {SUPPLIED}", f"{literal((PENDING if count is None else '') + self.id)} as {LOAD}",
-        )  # fmt: skip
-        return rows.unionByName(marker)
+        values = {
+            "keyhash": "''",
+            "operation": literal(settings.extract_type),
+            "eff_start_date": date,
+            LOAD: literal((PENDING if count is None else "") + self.id),
+            **({} if count is None else {"nonkeyhash": literal(str(count))}),
+        }
+        return rows.unionByName(self.spark.range(1).selectExpr(*row_of(rows.schema.fields, values)))
 
     # -- every other load ---------------------------------------------------------------------------------------------
 
-    def _next(self, frame: Any, layout: Layout, stored: Stored, marker: Marker) -> dict[str, int]:
+    def _next(self, frame: DataFrame, layout: Layout, stored: Stored, marker: Marker) -> dict[str, int]:
         settings, delta = self.settings, self.settings.extract_type == "delta"
         self.history.sync(marker)
         staged = stage(frame, layout, settings)
@@ -238,14 +244,14 @@ class Load:
         # a column's role is noted before it is there: a run killed in between leaves none that would be compared
         with unless_beaten(settings):
             self.tables.remember(layout, stored)
-            self.tables.add_columns(settings.base, [column for column in layout.stored if column.new])
+            self.tables.add_columns(settings.base, [column.struct_field for column in layout.stored if column.new])
         marks = again or counts["D"] > 0 or (delta and bool(layout.of("ignored")))
         left = known + counts["I"] - counts["D"]
         self._merge(rows, layout, marker, left, marks=marks, removes=again or purged > 0)
         self._create_model(layout)
         return counts
 
-    def _merge(self, rows: Any, layout: Layout, marker: Marker, left: int, *, marks: bool, removes: bool) -> None:
+    def _merge(self, rows: DataFrame, layout: Layout, marker: Marker, left: int, *, marks: bool, removes: bool) -> None:
         """The load's one commit: all rows, and the marker, which must still name the load that was compared with.
 
         `left`: the number of current rows after it.
@@ -258,10 +264,7 @@ class Load:
         source = rows.selectExpr(action, "keyhash", *[written.get(name, quote(name)) for name in names])
         values = {action: "'put'", "keyhash": "''", "nonkeyhash": literal(str(left)),
                   "operation": literal(settings.extract_type), "eff_start_date": settings.date}  # fmt: skip
-        fields = {f.name: type_text(f.dataType) for f in source.schema.fields}
-        own = self.spark.range(1).selectExpr(
-            *[f"{values.get(name, f'cast(null as {kind})')} as {quote(name)}" for name, kind in fields.items()]
-        )
+        own = self.spark.range(1).selectExpr(*row_of(source.schema.fields, values))
         view = f"dbt_cdc_{self.id}"
         source.unionByName(own).createOrReplaceTempView(view)
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
@@ -294,13 +297,13 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
         finally:
             self.spark.catalog.dropTempView(view)
 
-    def _write_sensitive(self, rows: Any, layout: Layout) -> None:
+    def _write_sensitive(self, rows: DataFrame, layout: Layout) -> None:
         """Add the rows' sensitive values, by both digests; without the load's commit none is read."""
         if layout.sensitive:
             names = [column.name for column in layout.sensitive]
             self.tables.add_sensitive(rows.selectExpr("keyhash", "nonkeyhash", *quoted(names)), layout)
 
-    def _write_rejects(self, frame: Any, layout: Layout, *, anew: bool) -> None:
+    def _write_rejects(self, frame: DataFrame, layout: Layout, *, anew: bool) -> None:
         """The rows that do not cast, in place of those of earlier attempts at this date and of later dates."""
         settings = self.settings
         if settings.on_cast_error != "rejects":

@@ -12,7 +12,7 @@ import re
 import time
 import uuid
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
 
@@ -26,15 +26,18 @@ from dbt_cdc._hash_diff_layout import (
     LOAD,
     PENDING,
     SUPPLIED,
-    Column,
     Layout,
     Marker,
     Settings,
     Stored,
     fail,
 )
-from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted
+from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted, type_text
 from dbt_cdc._writer import Target, write
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructField
 
 OWN = "dbt_cdc."
 #: Property of a base table and of its history: the first load of the base table.
@@ -51,7 +54,7 @@ _log = AdapterLogger("dbt_cdc")
 class Tables:
     """Reads and writes the tables of one model."""
 
-    def __init__(self, spark: Any, settings: Settings) -> None:
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self.spark, self.settings = spark, settings
         self.catalog = quote(spark.catalog.currentCatalog())
 
@@ -87,7 +90,7 @@ class Tables:
         self.refresh(base)
         for part in kind.remembered_apart if "." in _parts(base)[-1] else ():
             self.spark.sql(f"refresh table {base}.{part}")
-        return str(self.spark.sql(kind.current_version.format(base)).first()[0])
+        return str(self.spark.sql(kind.current_version.format(base)).collect()[0][0])
 
     def stored(self) -> Stored:
         """Columns and properties of the base table, and the columns that it says are in the sensitive table."""
@@ -111,7 +114,7 @@ class Tables:
     def create(
         self,
         table: str,
-        frame: Any,
+        frame: DataFrame,
         properties: dict[str, str],
         partition_by: Sequence[str] = (),
         *,
@@ -129,7 +132,7 @@ class Tables:
         target = Target(table, table.strip("`").rpartition("`")[2], settings.description, config)
         write(self._commented(frame), target, replace=replace)
 
-    def _commented(self, frame: Any) -> Any:
+    def _commented(self, frame: DataFrame) -> DataFrame:
         """The frame with the columns' comments, which come with the table then, each later one being a commit."""
         from pyspark.sql.functions import col
 
@@ -157,22 +160,23 @@ class Tables:
             return False
         return True
 
-    def add_columns(self, table: str, columns: list[Column]) -> None:
-        """Add columns at the end of a table; those that it has already are left."""
+    def add_columns(self, table: str, fields: Sequence[StructField]) -> None:
+        """Add columns (StructFields) at the end of a table; those that it has already are left."""
         have = {f.name.lower() for f in self.spark.table(table).schema.fields}
-        new = [column for column in columns if column.name.lower() not in have]
+        new = [field for field in fields if field.name.lower() not in have]
         if not new:
             return
-        names = [name for column in new for name in all_names(column.struct_field)]
+        names = [name for field in new for name in all_names(field)]
+        types = {field.name: type_text(field.dataType) for field in new}
         format_ = format_of(self.settings.format)
         needed: dict[str, str] = {}
         if any(map(is_odd_name, names)):
             needed.update(format_.column_names)
-        if any("timestamp_ntz" in column.type for column in new):
+        if any("timestamp_ntz" in kind for kind in types.values()):
             needed.update(format_.timestamp_ntz)
         if needed:
             self.set_properties(table, needed)
-        listed = ", ".join(f"{quote(column.name)} {column.type}" for column in new)
+        listed = ", ".join(f"{quote(name)} {kind}" for name, kind in types.items())
         self.spark.sql(f"alter table {table} add columns ({listed})")
 
     def set_properties(self, table: str, properties: dict[str, str]) -> None:
@@ -215,7 +219,7 @@ class Tables:
         if not self.settings.replace_conflicts:
             self.spark.sql(f"drop table if exists {self.settings.base}")
 
-    def add_sensitive(self, rows: Any, layout: Layout) -> None:
+    def add_sensitive(self, rows: DataFrame, layout: Layout) -> None:
         """Add rows (keyhash, nonkeyhash, sensitive columns) to those that are there, by both digests.
 
         Rows of another run stay: equal digests have equal values (those that are compared), so runs can't mix here.
@@ -240,9 +244,9 @@ class Tables:
                     raise_other_run(self.settings, problem)
                 time.sleep(1)
 
-    def _merge_sensitive(self, rows: Any, layout: Layout) -> None:
+    def _merge_sensitive(self, rows: DataFrame, layout: Layout) -> None:
         settings, names = self.settings, [column.name for column in layout.sensitive]
-        self.add_columns(settings.sensitive_base, layout.sensitive)
+        self.add_columns(settings.sensitive_base, [column.struct_field for column in layout.sensitive])
         view = f"dbt_cdc_sensitive_{uuid.uuid4().hex}"
         rows.createOrReplaceTempView(view)
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)

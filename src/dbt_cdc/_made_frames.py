@@ -12,7 +12,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import SparkSession
 
 #: `frames`: where this thread's model keeps the frames that it makes.
 _of_thread = threading.local()
@@ -54,7 +57,7 @@ def _headline(error: BaseException) -> str:
 
 
 @contextmanager
-def watched(spark: Any, path: str) -> Iterator[MadeFrames]:
+def watched(spark: SparkSession, path: str) -> Iterator[MadeFrames]:
     """Keep the frames that the code in `path` makes in this thread, if the session is one of Spark Connect."""
     frames = MadeFrames(path)
     if type(spark).__module__.startswith("pyspark.sql.connect."):
@@ -80,4 +83,4 @@ def _watch() -> None:
         if frames is not None:
             frames.add(self)
 
-    DataFrame.__init__ = initialise
+    DataFrame.__init__ = initialise  # type: ignore[method-assign]

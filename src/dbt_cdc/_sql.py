@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql.types import StructField
 
 
 def quote(name: str) -> str:
@@ -32,6 +35,11 @@ def text_map(texts: Mapping[str, str]) -> str:
 def quoted(names: Iterable[str], prefix: str = "") -> list[str]:
     """Names as identifiers, each with an optional table alias before it."""
     return [(f"{prefix}." if prefix else "") + quote(name) for name in names]
+
+
+def row_of(fields: Iterable[StructField], values: Mapping[str, str]) -> list[str]:
+    """Select list of a row that is made: SQL text by name for the given StructFields, typed NULLs for the others."""
+    return [f"{values.get(f.name, f'cast(null as {type_text(f.dataType)})')} as {quote(f.name)}" for f in fields]
 
 
 def type_text(data_type: Any) -> str:
@@ -64,7 +72,7 @@ def without_void(data_type: Any) -> Any:
     return data_type
 
 
-def all_names(field: Any) -> list[str]:
+def all_names(field: StructField) -> list[str]:
     """The name of a StructField and those of the fields in it."""
     return [field.name, *_inner_names(field.dataType)]
 

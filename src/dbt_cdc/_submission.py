@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.contracts.connection import AdapterResponse
@@ -21,6 +21,9 @@ from dbt_cdc._made_frames import watched
 from dbt_cdc._session import get_session
 from dbt_cdc._source import ModelSource, Project
 from dbt_cdc._writer import Target, write
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import SparkSession
 
 #: The name under which a materialization's own Python code leaves what it did, for dbt's log and run_results.json.
 OUTCOME = "dbt_cdc_outcome"
@@ -129,14 +132,14 @@ def _module(name: str, path: str) -> Iterator[dict[str, Any]]:
     module = ModuleType(name)
     module.__file__ = path
     sys.modules[name] = module
-    cloudpickle.register_pickle_by_value(module)
+    cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     try:
         yield module.__dict__
     finally:
-        cloudpickle.unregister_pickle_by_value(module)
+        cloudpickle.unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
         del sys.modules[name]
 
 
-def reader(spark: Any) -> Callable[[str], Any]:
+def reader(spark: SparkSession) -> Callable[[str], Any]:
     """Reads what dbt names as an upstream: a table, or under `--empty` and `--sample` a source's query in brackets."""
     return lambda named: spark.sql(f"select * from {named}") if named.startswith("(") else spark.table(named)

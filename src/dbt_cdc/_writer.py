@@ -9,10 +9,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt_cdc._formats import format_of
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, without_void
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Target:
         return self.config.get("materialized") == "apply_changes"
 
 
-def write(frame: Any, target: Target, *, replace: bool = True) -> None:
+def write(frame: DataFrame, target: Target, *, replace: bool = True) -> None:
     """Create the target from the frame, or replace it where its format can and that is wanted."""
     view = f"dbt_cdc_{uuid.uuid4().hex}"
     session = frame.sparkSession
@@ -54,7 +57,7 @@ def write(frame: Any, target: Target, *, replace: bool = True) -> None:
         session.catalog.dropTempView(view)
 
 
-def _typed(frame: Any) -> Any:
+def _typed(frame: DataFrame) -> DataFrame:
     """The frame with columns of NULLs alone as text: no table takes a column without a type."""
     from pyspark.sql.functions import col
 

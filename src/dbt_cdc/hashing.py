@@ -10,9 +10,12 @@ entries sorted by key.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt_cdc._sql import literal, quote, text_map
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql.types import StructField
 
 #: Stored with every table, so that a later rule is never mixed silently with an older one.
 HASH_RULE = "1"
@@ -33,12 +36,12 @@ _JSON_OPTIONS = {
 }
 
 
-def hash_expression(fields: Sequence[Any], algorithm: str = "md5") -> str:
+def hash_expression(fields: Sequence[StructField], algorithm: str = "md5") -> str:
     """SQL text of the digest (lower-case hex digits) of the given columns (StructFields)."""
     return ALGORITHMS[algorithm].format(pre_image(fields))
 
 
-def pre_image(fields: Sequence[Any]) -> str:
+def pre_image(fields: Sequence[StructField]) -> str:
     """SQL text of the string that is hashed."""
     if not fields:
         return "'{}'"
@@ -50,7 +53,7 @@ def pre_image(fields: Sequence[Any]) -> str:
     return f"to_json(named_struct({', '.join(parts)}), {text_map(_JSON_OPTIONS)})"
 
 
-def shown_text(fields: Sequence[Any]) -> str:
+def shown_text(fields: Sequence[StructField]) -> str:
     """SQL text of what an error shows of a row: the beginning of its pre-image."""
     return f"left({pre_image(fields)}, 200)"
 

@@ -250,7 +250,7 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     said = error(project, "2020-01-01")
     for part in (
         "columns with a data_type: the data have no column 'bron', did you mean 'born'?",
-        "column 'nr': 'bgint' is no type that Spark knows",
+        "column 'nr': Spark takes no data_type 'bgint' (in the model's YAML): [UNSUPPORTED_DATATYPE]",
         "effective_date is 2020-01-01, the last load was of 2020-01-02",
         "column 'salary': the table has type decimal(10,2), the model's data_type has decimal(10,1)",
         "the hash rule is 1, the table was made with 0. Install a version of dbt_cdc that has that one, or rebuild with",

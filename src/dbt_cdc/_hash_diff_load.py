@@ -165,7 +165,7 @@ class Load:
             if there and not settings.full_refresh:
                 self.tables.drop_leftover()
             replace = settings.full_refresh or settings.replace_conflicts
-            self.tables.create(settings.base, rows, properties, settings.partition_by, replace=replace)
+            self.tables.create_base(self.id, rows, properties, replace=replace)
         if count is None:
             rows = self.spark.table(settings.base).where(IS_KEY).withColumnRenamed(LOAD, FAULT)
             try:

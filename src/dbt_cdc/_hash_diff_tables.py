@@ -132,6 +132,19 @@ class Tables:
         target = Target(table, table.strip("`").rpartition("`")[2], settings.description, config)
         write(self._commented(frame), target, replace=replace)
 
+    def create_base(self, load: str, frame: DataFrame, properties: dict[str, str], *, replace: bool) -> None:
+        """The base table of a first load, which `properties` name.
+
+        Delta commits before the catalog is told: where another run has told it of the table meanwhile, the statement
+        fails though its rows stand in the place of the other's.
+        """
+        base = self.settings.base
+        try:
+            self.create(base, frame, properties, self.settings.partition_by, replace=replace)
+        except Exception as problem:
+            if not is_conflict(problem, self.settings) or not self.exists(base) or not self.is_first(load):
+                raise
+
     def _commented(self, frame: DataFrame) -> DataFrame:
         """The frame with the columns' comments, which come with the table then, each later one being a commit."""
         from pyspark.sql.functions import col

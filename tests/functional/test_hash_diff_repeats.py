@@ -378,6 +378,23 @@ def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mix
         loaded.check(Expected.of([other]))
 
 
+@pytest.mark.one_format("delta")
+def test_a_first_load_that_is_committed_stands_though_the_catalog_knew_of_the_table(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, create = model(project, sensitive_columns=["s"]), Tables.create
+
+    def refused(self: Tables, table: str, *arguments: Any, **options: Any) -> None:
+        create(self, table, *arguments, **options)
+        if table == self.settings.base:  # what the catalog says to the second of two that commit at once
+            project.spark.sql(f"create table {table} (keyhash string) using delta")
+
+    monkeypatch.setattr(Tables, "create", refused)
+    first = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
+    assert loaded.load(*first)["I"] == 2
+    loaded.check(Expected.of([first]))
+
+
 def test_a_first_loads_sensitive_values_are_not_replaced_by_those_of_a_run_that_looked_before(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from tests.property.scd_oracle import Event, Rules, bitemporal, scd1, scd2
 from tests.support.drawn import asked_for, draw
 from tests.support.project import Project
-from tests.support.spark import session_conf
 
 VARIABLE = "DBT_CDC_EVENT_SETS"
 SETS = asked_for(VARIABLE, 300)
@@ -75,12 +74,6 @@ CORRECTED: dict[str, tuple[dict[str, Any], Rules, bool]] = {
 }
 #: of the same feed, in which a sequence may have several contents: which one counts must not depend on the order
 RESOLVED = {"stored_as_scd_type": 2, "on_conflict": "resolve"}
-#: rows come in an order that differs from run to run
-MANY_TASKS = {
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.files.minPartitionNum": "2",
-    "spark.sql.files.openCostInBytes": "1024",
-}
 #: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are
 ELSEWHERE = {"scd1_truncate", "bitemporal_options"}
 
@@ -155,9 +148,8 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     if whole:
         project.write({"models/resolved.sql": model(RESOLVED, "corrected")})
 
-    with session_conf(project.spark, MANY_TASKS):
-        for run in range(RUNS):
-            project.dbt("run", "--vars", f"{{runs: '{run}'}}")
+    for run in range(RUNS):
+        project.dbt("run", "--vars", f"{{runs: '{run}'}}")
     check(project, sets, {name: MODELS[name] for name in names & set(MODELS)})
     check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
     for name in names & {"scd2", "scd2_tracked"}:

@@ -64,8 +64,8 @@ def test_settings(
 
     `catalog`: small tests wait long for Hive's metastore; those whose tables outlive a process say "hive".
     `short_lived`: a JVM that lives for a minute gains more from starting quickly than from compiling well.
-    Plans as users have them (compiled, adapted, many tasks) are those of the benchmarks, which check their counts, and
-    of Hudi's tests.
+    Plans as users have them (compiled, adapted, many tasks) are those of tests/property, of Hudi's tests, and of the
+    benchmarks, which check their counts.
     """
     compiler = "-XX:TieredStopAtLevel=1" if short_lived else LONG_LIVED
     return {

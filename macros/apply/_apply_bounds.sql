@@ -11,19 +11,21 @@
 
 
 {%- macro _apply_bound_measures(plan) -%}
-    {%- set measures = [] -%}
-    {%- for name in dbt_cdc._quoted_list(dbt_cdc._apply_bounded(plan)) -%}
-        {%- do measures.extend(['cast(min(' ~ name ~ ') as string)', 'cast(max(' ~ name ~ ') as string)']) -%}
+    {#- SQL by name, for _apply_bounds. -#}
+    {%- set measures = {} -%}
+    {%- for name in dbt_cdc._apply_bounded(plan) -%}
+        {%- do measures.update({'least: ' ~ name: 'cast(min(' ~ dbt_cdc._quote(name) ~ ') as string)',
+                                'greatest: ' ~ name: 'cast(max(' ~ dbt_cdc._quote(name) ~ ') as string)'}) -%}
     {%- endfor -%}
     {%- do return(measures) -%}
 {%- endmacro -%}
 
 
-{%- macro _apply_bounds(plan, row, offset) -%}
-    {#- From a row that has the measures above from `offset` on; none where there are no keys. -#}
+{%- macro _apply_bounds(plan, row) -%}
+    {#- From a row that has the measures above; none where there are no keys. -#}
     {%- set bounds = [] -%}
     {%- for name in dbt_cdc._apply_bounded(plan) -%}
-        {%- set low, high = row[offset + 2 * loop.index0], row[offset + 2 * loop.index0 + 1] -%}
+        {%- set low, high = row['least: ' ~ name], row['greatest: ' ~ name] -%}
         {#- text whose bytes are no UTF-8 comes here with other characters in their place, and so bounds nothing -#}
         {%- if low is not none and '\ufffd' not in low ~ high -%}
             {%- do bounds.append({'name': name, 'low': low | string, 'high': high | string, 'type': dbt_cdc._apply_type_of(plan, name)}) -%}

@@ -29,10 +29,11 @@ select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ')
 from versions
     {%- endset -%}
     {%- do plan.update(replace=true) -%}
-    {%- set sql = dbt_cdc._apply_create_target(plan, query, generation) -%}
+    {%- set properties = dbt_cdc._apply_target_properties(plan, generation) -%}
+    {%- set sql = dbt_cdc._apply_create_target(plan, query, properties.own) -%}
     {%- do dbt_cdc._apply_execute(sql) -%}
     {%- if config.get('contract').enforced -%}{%- do persist_constraints(plan.target, model) -%}{%- endif -%}
-    {%- if plan.later -%}{%- do dbt_cdc._set_properties(plan.target, plan.later) -%}{%- endif -%}
+    {%- if properties.later -%}{%- do dbt_cdc._set_properties(plan.target, properties.later) -%}{%- endif -%}
     {%- do return({'sql': sql, 'rows': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
 {%- endmacro -%}
 

@@ -8,24 +8,25 @@
     }) -%}
     {%- do plan.wrong.update(dbt_cdc._apply_null_moments(plan)) -%}
     {%- do plan.wrong.update(dbt_cdc._apply_broken_checks(plan)) -%}
-    {%- set measures = ['count(*)', "count_if(_dbt_cdc_kind = 'delete')", "count_if(_dbt_cdc_kind = 'truncate')"] -%}
-    {%- for name in plan.wrong -%}{%- do measures.append('count_if(' ~ plan.wrong[name] ~ ')') -%}{%- endfor -%}
+    {%- set measures = dict(
+        {'rows': 'count(*)', 'deletes': "count_if(_dbt_cdc_kind = 'delete')", 'truncates': "count_if(_dbt_cdc_kind = 'truncate')"},
+        **dbt_cdc._apply_bound_measures(plan)) -%}
+    {%- for name, sql in plan.wrong.items() -%}{%- do measures.update({'wrong: ' ~ name: 'count_if(' ~ sql ~ ')'}) -%}{%- endfor -%}
     {%- set row = run_query('with given as (' ~ (plan.given or dbt_cdc._apply_given(plan)) ~ ')\n\nselect '
-                            ~ (measures + dbt_cdc._apply_bound_measures(plan)) | join(', ') ~ ' from given')[0] -%}
+                            ~ dbt_cdc._select_list(measures) ~ ' from given')[0] -%}
     {%- if not plan.given -%}{%- do plan.faults.extend(dbt_cdc._apply_cast_faults(plan)) -%}{%- endif -%}
     {#- a truncate concerns every key, and has none itself -#}
-    {%- set bounds = dbt_cdc._apply_bounds(plan, row, 3 + plan.wrong | length) if not row[2] else none -%}
-    {%- do plan.update(rows=row[0], deletes=row[1], truncates=row[2], bounds=bounds) -%}
-    {%- for name in plan.wrong -%}
-        {%- set count = row[3 + loop.index0] -%}
-        {%- if count -%}{%- do plan.faults.append(dbt_cdc._apply_bad_rows_fault(plan, name, count)) -%}{%- endif -%}
+    {%- set bounds = dbt_cdc._apply_bounds(plan, row) if not row['truncates'] else none -%}
+    {%- do plan.update(rows=row['rows'], deletes=row['deletes'], truncates=row['truncates'], bounds=bounds) -%}
+    {%- for name in plan.wrong if row['wrong: ' ~ name] -%}
+        {%- do plan.faults.append(dbt_cdc._apply_bad_rows_fault(plan, name, row['wrong: ' ~ name])) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
 
 {%- macro _apply_cast_faults(plan) -%}
     {#- Values that do not come back the same from the type that the table has. What is nested only ever widens. -#}
-    {%- set faults, measures, casts = [], [], {} -%}
+    {%- set faults, measures, casts = [], {}, {} -%}
     {%- for name, type in plan.casts.items() if '<' not in type and name not in plan.nulls -%}
         {%- do casts.update({name: type}) -%}
     {%- endfor -%}
@@ -37,17 +38,15 @@
             {#- such values have several spellings -#}
             {%- set lost = column ~ ' is not null and ' ~ dbt_cdc._read_as(column, type) ~ ' is null' -%}
         {%- endif -%}
-        {%- do measures.extend(['count_if(' ~ lost ~ ')', 'min(if(' ~ lost ~ ', cast(' ~ column ~ ' as string), null))']) -%}
+        {%- do measures.update({'lost: ' ~ name: 'count_if(' ~ lost ~ ')',
+                                'example: ' ~ name: 'min(if(' ~ lost ~ ', cast(' ~ column ~ ' as string), null))'}) -%}
     {%- endfor -%}
     {%- if not measures -%}{%- do return([]) -%}{%- endif -%}
-    {%- set row = run_query('select ' ~ measures | join(', ') ~ ' from ' ~ plan.stage)[0] -%}
-    {%- for name, type in casts.items() -%}
-        {%- set count, example = row[2 * loop.index0], row[2 * loop.index0 + 1] -%}
-        {%- if count -%}
-            {%- do faults.append("column '" ~ name ~ "': the table has type " ~ type ~ ", the batch " ~ plan.types[name] ~ " with "
-                ~ count ~ " value(s) that it can't hold, for example " ~ example
-                ~ ": cast it in the model, or run with --full-refresh") -%}
-        {%- endif -%}
+    {%- set row = run_query('select ' ~ dbt_cdc._select_list(measures) ~ ' from ' ~ plan.stage)[0] -%}
+    {%- for name, type in casts.items() if row['lost: ' ~ name] -%}
+        {%- do faults.append("column '" ~ name ~ "': the table has type " ~ type ~ ", the batch " ~ plan.types[name] ~ " with "
+            ~ row['lost: ' ~ name] ~ " value(s) that it can't hold, for example " ~ row['example: ' ~ name]
+            ~ ": cast it in the model, or run with --full-refresh") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

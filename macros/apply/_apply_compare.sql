@@ -6,13 +6,13 @@
 with {{ dbt_cdc._apply_moment_steps(plan) }}
 
 select
-    coalesce(sum(_dbt_cdc_events), 0), coalesce(sum(_dbt_cdc_fresh), 0), coalesce(sum(_dbt_cdc_fresh_truncates), 0),
-    coalesce(bool_or(_dbt_cdc_contradictory), false)
+    coalesce(sum(_dbt_cdc_events), 0) as events, coalesce(sum(_dbt_cdc_fresh), 0) as fresh,
+    coalesce(sum(_dbt_cdc_fresh_truncates), 0) as fresh_truncates, coalesce(bool_or(_dbt_cdc_contradictory), false) as is_contradictory
 from moments
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
-    {%- do plan.update(events=row[0] | int, fresh=row[1] | int, fresh_truncates=row[2] | int) -%}
-    {%- if row[3] and plan.options.on_conflict == 'error' -%}
+    {%- for count in ['events', 'fresh', 'fresh_truncates'] -%}{%- do plan.update({count: row[count] | int}) -%}{%- endfor -%}
+    {%- if row['is_contradictory'] and plan.options.on_conflict == 'error' -%}
         {%- do plan.faults.append(dbt_cdc._apply_contradiction_fault(plan)) -%}
     {%- endif -%}
 {%- endmacro -%}
@@ -52,8 +52,8 @@ moments as (
 with {{ dbt_cdc._apply_moment_steps(plan) }}
 
 select
-    count(distinct {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}),
-    array_join(slice(array_sort(collect_set(to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})))), 1, 5), ' ')
+    count(distinct {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}) as keys,
+    array_join(slice(array_sort(collect_set(to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})))), 1, 5), ' ') as examples
 from moments
 where _dbt_cdc_contradictory
     {%- endset -%}
@@ -70,7 +70,7 @@ where _dbt_cdc_contradictory
         {%- set remedy = "where they differ in what this batch lacks, " ~ lacking ~ ", alone, give only events that were not given"
                          ~ " with it; else " ~ remedy -%}
     {%- endif -%}
-    {%- do return(row[0] ~ " key(s) have different events with the same sequence, for example " ~ row[1] ~ ": " ~ remedy) -%}
+    {%- do return(row['keys'] ~ " key(s) have different events with the same sequence, for example " ~ row['examples'] ~ ": " ~ remedy) -%}
 {%- endmacro -%}
 
 

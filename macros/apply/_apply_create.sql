@@ -32,8 +32,20 @@ as
 {%- endmacro -%}
 
 
-{%- macro _apply_create_target(plan, query, generation) -%}
-    {%- set properties, contract = dbt_cdc._apply_properties_of_names(plan), config.get('contract').enforced -%}
+{%- macro _apply_make_temporary(plan, relation, query) -%}
+    {#- One of the run's own tables, in place of itself where it was made before; _apply_drop drops it. -#}
+    {%- if relation in plan.made -%}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(relation)) -%}
+    {%- else -%}
+        {%- do plan.made.append(relation) -%}
+    {%- endif -%}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(relation, query)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_target_properties(plan, generation) -%}
+    {#- `own`: those that the target is made with; `later`: those that it gets once it is made. -#}
+    {%- set properties = dbt_cdc._apply_properties_of_names(plan) -%}
     {%- if dbt_cdc._meta().get('change_log') -%}
         {%- do properties.update(dbt_cdc._for_format('feed_properties', plan.format)(dbt_cdc._apply_target_columns(plan))) -%}
     {%- endif -%}
@@ -41,15 +53,19 @@ as
     {%- do properties.update({'dbt_cdc.generation': generation}) -%}
     {%- set later = dbt_cdc._later_properties(properties, plan.format) -%}
     {#- a table without these, or the constraints of its contract, is not done: the next run would build it anew -#}
-    {%- if later or contract -%}
+    {%- if later or config.get('contract').enforced -%}
         {%- do later.update({'dbt_cdc.generation': generation}) -%}
         {%- do properties.update({'dbt_cdc.generation': 'not done'}) -%}
     {%- endif -%}
-    {%- do plan.update(later=later) -%}
+    {%- do return({'own': properties, 'later': later}) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_create_target(plan, query, properties) -%}
     {%- set clauses = [partition_cols(label='partitioned by'), clustered_cols(label='clustered by'), location_clause(),
                        dbt_cdc._comment_clause()] -%}
     {%- do return(dbt_cdc._apply_create(
-        plan.target, get_select_subquery(query) if contract else query, plan.format, properties,
+        plan.target, get_select_subquery(query) if config.get('contract').enforced else query, plan.format, properties,
         clauses | map('trim') | select | join('\n'), dbt_cdc._apply_replaces(plan))) -%}
 {%- endmacro -%}
 

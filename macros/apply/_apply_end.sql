@@ -18,9 +18,7 @@
 {%- macro _apply_drop(plan, leftovers) -%}
     {#- This run's temporary tables, and those of killed runs: older than any run that may still be at work. -#}
     {%- set drop = dbt_cdc._for_format('drop_temporary', plan.format) -%}
-    {%- set images = [plan.images] if plan.image_versions else [] -%}
-    {%- set touched = [plan.touched] if plan.collected is not none else [] -%}
-    {%- for relation in [plan.stage] + ([plan.changes] if plan.written else []) + images + touched -%}
+    {%- for relation in plan.made -%}
         {%- do dbt_cdc._apply_execute(drop(relation)) -%}
     {%- endfor -%}
     {%- for name in leftovers -%}

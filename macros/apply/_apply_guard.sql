@@ -45,7 +45,7 @@ from live
 left join last_moments on {{ dbt_cdc._apply_same(plan.key, 'live', 'last_moments') }}
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
-    {%- if not row[1] or row[0] / row[1] <= limit -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return(["the batch would close " ~ row[0] ~ " of " ~ row[1] ~ " live rows, more than max_delete_fraction " ~ limit
+    {%- if not row['live'] or row['closed'] / row['live'] <= limit -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return(["the batch would close " ~ row['closed'] ~ " of " ~ row['live'] ~ " live rows, more than max_delete_fraction " ~ limit
                    ~ " allows: check the source, or raise max_delete_fraction for this run"]) -%}
 {%- endmacro -%}

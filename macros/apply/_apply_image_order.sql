@@ -18,13 +18,14 @@ with placed as (
     left join ({{ applied }}) as markers on given.version = markers.version
 )
 
-select count(*), to_json(struct(min(version) as version)), to_json(struct({{ last }} as version))
+select
+    count(*) as images, to_json(struct(min(version) as version)) as oldest, to_json(struct({{ last }} as version)) as last_applied
 from placed
 where is_older and (is_new or not has_last)
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
-    {%- if row[0] -%}
-        {%- do plan.faults.append("the image's version " ~ row[1] ~ " is older than the last one applied, " ~ row[2]
+    {%- if row['images'] -%}
+        {%- do plan.faults.append("the image's version " ~ row['oldest'] ~ " is older than the last one applied, " ~ row['last_applied']
                                   ~ ": give images in order of their version, or run with --full-refresh") -%}
     {%- endif -%}
     {%- do plan.update(last_version=last) -%}
@@ -34,12 +35,12 @@ where is_older and (is_new or not has_last)
 {%- macro _apply_image_again(plan) -%}
     {#- An image given again must say what it said before. -#}
     {%- if not plan.last_version -%}{%- do return(none) -%}{%- endif -%}
-    {%- set row = run_query('select count(*), min(to_json(named_struct(' ~ dbt_cdc._apply_shown(plan) ~ '))) from ' ~ plan.images
-                            ~ ' where _dbt_cdc_sequence = ' ~ plan.last_version)[0] -%}
-    {%- if row[0] -%}
+    {%- set row = run_query('select count(*) as differing, min(to_json(named_struct(' ~ dbt_cdc._apply_shown(plan) ~ '))) as example from '
+                            ~ plan.images ~ ' where _dbt_cdc_sequence = ' ~ plan.last_version)[0] -%}
+    {%- if row['differing'] -%}
         {%- set lacking = dbt_cdc._apply_lacking(plan) -%}
-        {%- do plan.faults.append("an image of the last version applied was given again and differs in " ~ row[0]
-                                  ~ " key(s), for example " ~ row[1] ~ (" (it lacks " ~ lacking ~ ")" if lacking else '')
+        {%- do plan.faults.append("an image of the last version applied was given again and differs in " ~ row['differing']
+                                  ~ " key(s), for example " ~ row['example'] ~ (" (it lacks " ~ lacking ~ ")" if lacking else '')
                                   ~ ": give it a greater version") -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -26,7 +26,7 @@
     {%- do dbt_cdc._apply_image_order(plan, named) -%}
     {%- do dbt_cdc._apply_compare(plan) -%}
     {%- if plan.faults -%}{%- do return(none) -%}{%- endif -%}
-    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(plan.images, dbt_cdc._apply_images_query(plan, named))) -%}
+    {%- do dbt_cdc._apply_make_temporary(plan, plan.images, dbt_cdc._apply_images_query(plan, named)) -%}
     {%- do plan.update(given='select * from ' ~ plan.images) -%}
     {%- set image_rows = plan.rows -%}
     {%- do dbt_cdc._apply_measure_batch(plan) -%}

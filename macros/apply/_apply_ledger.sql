@@ -3,7 +3,7 @@
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
       begun               the events of a batch are recorded (of images: one marker for each version, in whose _dbt_cdc_columns is the
-                          signature that their run had seen). A batch called so by _apply_of_all_keys has none of its own
+                          signature that their run had seen). A batch called so by _apply_all_keys_marker has none of its own
       applied             {{ this }} shows the batch; one that is begun and not applied is that of a killed run, or of one at work.
                           A purge forgets both after a day
       purged              old tombstones were removed, by the run of this batch or by an operation (of images: by nobody, as none that is
@@ -70,7 +70,7 @@ select
     {{ dbt_cdc._apply_signature(batch) }} as signature,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }})
-        or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_of_all_keys('') }}')) as everything,
+        or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_all_keys_marker('') }}')) as everything,
     coalesce({{ purged_at }} <= greatest(current_timestamp() - interval {{ dbt_cdc._apply_span(retention) }},
                                          current_timestamp() - interval 1 day), true) as purge_due,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated,
@@ -80,8 +80,7 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
     {%- endset -%}
     {%- do dbt_cdc._refresh_metadata(ledger, format) -%}
     {%- set row = run_query(query)[0] -%}
-    {%- do return({'signature': row[0], 'pending': row[1].split(' ') if row[1] else [],
-                   'everything': row[2], 'purge_due': row[3], 'truncated': row[4], 'recorded': row[5]}) -%}
+    {%- do return(dict(row.dict(), pending=row['pending'].split(' ') if row['pending'] else [])) -%}
 {%- endmacro -%}
 
 
@@ -99,7 +98,7 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
 {%- endmacro -%}
 
 
-{%- macro _apply_of_all_keys(batch) -%}
+{%- macro _apply_all_keys_marker(batch) -%}
     {#- The name of a marker without events, which has the next run compare all keys. -#}
     {%- do return(batch ~ '-all-keys') -%}
 {%- endmacro -%}

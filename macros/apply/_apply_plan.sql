@@ -24,11 +24,9 @@
       wrong, rows, deletes, truncates     _apply_measure_batch: conditions by name; counts of the batch
       bounds                              ranges of the keys it touches, or none: any
       given, image_versions, last_version _apply_images: queries for its events, for the images' versions, for the last one before
-      collected                           _apply_collect: `touched` holds what the ledger knows (true), or knew before another run
-                                          (false); none: it was not made
+      collected                           _apply_collect: whether `touched` holds all that the ledger knows of the batch's keys
       events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
-      written                             _apply_write: `changes` was made
-      later                               _apply_create_target: properties that the new target gets once it is made -#}
+      made                                _apply_make_temporary: those of the run's temporary tables that there are -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set staged = dbt_cdc._columns_of(relations.stage) -%}
     {%- set recorded = dbt_cdc._apply_recorded_columns(relations, state) -%}
@@ -42,7 +40,7 @@
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
         faults=faults, recorded=recorded | map(attribute='name') | map('lower') | list,
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
-        signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=none, written=false,
+        signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=false, made=[relations.stage],
     ) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)

@@ -9,7 +9,7 @@ touched_keys as (
     from {{ plan.touched if collected else plan.ledger }}
     where _dbt_cdc_kind in ('upsert', 'delete')
     {%- if not collected %} and _dbt_cdc_batch in ({{ dbt_cdc._literal_list(batches) }}){% endif %}
-    {%- if plan.collected is false %}
+    {%- if plan.touched in plan.made and not plan.collected %}
     union
     select {{ key }} from {{ plan.touched }} where _dbt_cdc_kind in ('upsert', 'delete')
     {%- endif %}

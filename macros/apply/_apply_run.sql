@@ -97,7 +97,6 @@
     {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
     {%- if dbt_cdc._apply_purge_obstacle(state.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
-    {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.touched)) -%}
     {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
         {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
     {%- endif -%}

@@ -2,8 +2,7 @@
     every later step reads this table. -#}
 {%- macro _apply_collect(plan) -%}
     {%- if plan.has_ledger -%}
-        {%- set query = dbt_cdc._apply_touched_query(plan) -%}
-        {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(plan.touched, query)) -%}
+        {%- do dbt_cdc._apply_make_temporary(plan, plan.touched, dbt_cdc._apply_touched_query(plan)) -%}
         {%- do plan.update(collected=true) -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -51,7 +51,7 @@
 
 {%- macro _apply_forget_collected(plan) -%}
     {#- What was collected before, and its range of keys, no longer says all. -#}
-    {%- do plan.update(bounds=none, collected=false if plan.collected is not none else none) -%}
+    {%- do plan.update(bounds=none, collected=false) -%}
 {%- endmacro -%}
 
 
@@ -60,18 +60,16 @@
         change was worked out too early: nothing is written, as this run might be killed before it looks again. -#}
     {%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}
     {%- set query = dbt_cdc._apply_changes_query(plan, batches) -%}
-    {%- if plan.written -%}
-        {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(plan.changes)) -%}
-    {%- endif -%}
-    {%- do plan.update(written=true) -%}
-    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(plan.changes, query)) -%}
+    {%- do dbt_cdc._apply_make_temporary(plan, plan.changes, query) -%}
     {%- do dbt_cdc._refresh_metadata(plan.ledger, plan.format) -%}
-    {%- set measures = ["count_if(_dbt_cdc_operation = 'insert')", "count_if(_dbt_cdc_operation = 'update')",
-                        "count_if(_dbt_cdc_operation = 'delete')"] + dbt_cdc._apply_bound_measures(plan) -%}
-    {%- set row = run_query('select ' ~ dbt_cdc._apply_signature_in(plan.ledger, plan.batch) ~ ', '
-        ~ measures | join(', ') ~ ' from ' ~ plan.changes)[0] -%}
-    {%- set counts = {'inserted': row[1], 'updated': row[2], 'deleted': row[3]} if row[0] == signature else {} -%}
-    {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row, 4)) -%}
+    {%- set operations = {'inserted': 'insert', 'updated': 'update', 'deleted': 'delete'} -%}
+    {%- set measures = dict(dbt_cdc._apply_bound_measures(plan), signature=dbt_cdc._apply_signature_in(plan.ledger, plan.batch)) -%}
+    {%- for count, operation in operations.items() -%}
+        {%- do measures.update({count: "count_if(_dbt_cdc_operation = '" ~ operation ~ "')"}) -%}
+    {%- endfor -%}
+    {%- set row, counts = run_query('select ' ~ dbt_cdc._select_list(measures) ~ ' from ' ~ plan.changes)[0], {} -%}
+    {%- for count in operations if row['signature'] == signature -%}{%- do counts.update({count: row[count]}) -%}{%- endfor -%}
+    {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row)) -%}
     {%- if counts.values() | sum > 0 -%}
         {%- do dbt_cdc._apply_execute(merge) -%}
     {%- endif -%}

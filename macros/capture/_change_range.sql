@@ -125,10 +125,3 @@
     {%- set moment = modules.datetime.datetime.fromtimestamp(commit.micros / 1000000, modules.pytz.utc) -%}
     {%- do return('version ' ~ commit.version ~ ' (' ~ moment.strftime('%Y-%m-%d %H:%M:%S.%f') ~ ' UTC)') -%}
 {%- endmacro -%}
-
-
-{%- macro _prefixed(prefix, faults) -%}
-    {%- set lines = [] -%}
-    {%- for fault in faults -%}{%- do lines.append(prefix ~ fault) -%}{%- endfor -%}
-    {%- do return(lines) -%}
-{%- endmacro -%}

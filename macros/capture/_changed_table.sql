@@ -40,22 +40,6 @@
 {%- endmacro -%}
 
 
-{%- macro _without_own_catalog(place) -%}
-    {%- if '.' not in place -%}{%- do return(place) -%}{%- endif -%}
-    {%- set own = dbt_cdc._own_catalog() ~ '.' -%}
-    {%- do return(place[own | length:] if place.startswith(own) else place) -%}
-{%- endmacro -%}
-
-
-{%- macro _own_catalog() -%}
-    {#- The session's: the same for all nodes of a run. -#}
-    {%- if 'dbt_cdc_catalog' not in graph -%}
-        {%- do graph.update({'dbt_cdc_catalog': run_query('select current_catalog()').rows[0][0]}) -%}
-    {%- endif -%}
-    {%- do return(graph['dbt_cdc_catalog']) -%}
-{%- endmacro -%}
-
-
 {%- macro _storage_relation(relation) -%}
     {#- The table that holds a model's rows: a hash_diff model is a view over `<model>__base`. -#}
     {%- set node = dbt_cdc._node_of(relation) -%}
@@ -69,41 +53,4 @@
 {%- macro _rows_of_model() -%}
     {#- Which rows of a hash_diff's base table are the model's: not the marker of its last load, not what is deleted. -#}
     {%- do return('image.' ~ dbt_cdc._hash_diff_layout().is_key ~ " and image.operation <> 'D'") -%}
-{%- endmacro -%}
-
-
-{%- macro _own_columns(existing) -%}
-    {#- A table's columns (of the table as it exists) without those that its format or this package keeps in it. -#}
-    {%- set columns, format = [], dbt_cdc._format_of(existing) -%}
-    {%- for column in dbt_cdc._columns_of(existing) if dbt_cdc._is_own_column(column.name, format) -%}
-        {%- do columns.append(column) -%}
-    {%- endfor -%}
-    {%- do return(columns) -%}
-{%- endmacro -%}
-
-
-{%- macro _is_own_column(name, format) -%}
-    {%- do return(not name.startswith('_dbt_cdc_') and not dbt_cdc._is_kept_by(format, name)) -%}
-{%- endmacro -%}
-
-
-{%- macro _is_kept_by(format, name) -%}
-    {%- set prefix = dbt_cdc._formats().get(format, {}).get('kept_prefix') -%}
-    {%- do return(prefix is not none and name.startswith(prefix)) -%}
-{%- endmacro -%}
-
-
-{%- macro _node_of(relation) -%}
-    {#- The model, snapshot or seed that builds a relation, as the graph knows it, in whatever capitals; none for any other. -#}
-    {%- if relation.is_cte -%}{%- do return(none) -%}{%- endif -%}
-    {%- set schemas = [relation.schema | lower, dbt_cdc._without_own_catalog(relation.schema) | lower] -%}
-    {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
-        {#- with --defer a reference may mean where another target has built the node -#}
-        {%- for place in [node, node.get('defer_relation')] if place -%}
-            {%- if place.schema | lower in schemas and (place.alias or place.name) | lower == relation.identifier | lower -%}
-                {%- do return(node) -%}
-            {%- endif -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {%- do return(none) -%}
 {%- endmacro -%}

@@ -29,26 +29,6 @@
 {%- endmacro -%}
 
 
-{%- macro _names_in(value) -%}
-    {#- The names of a list or of one string; what is neither has none (and is told by _check_options where it is an option). -#}
-    {%- set listed = value is iterable and value is not string and value is not mapping -%}
-    {%- do return([value] if value is string and value else value | map('string') | list if listed else []) -%}
-{%- endmacro -%}
-
-
-{%- macro _key_in(config) -%}
-    {#- Names of columns, also where dbt-spark, which puts a key into SQL as it stands, has to be given backticks. -#}
-    {%- do return(dbt_cdc._unquoted_names(config.get('unique_key'))) -%}
-{%- endmacro -%}
-
-
-{%- macro _unquoted_names(value) -%}
-    {%- set names = [] -%}
-    {%- for name in dbt_cdc._names_in(value) -%}{%- do names.append(dbt_cdc._unquoted(name)) -%}{%- endfor -%}
-    {%- do return(names) -%}
-{%- endmacro -%}
-
-
 {%- macro _is_key_of(node, unique_key) -%}
     {#- Whether a key that was asked for is the one that tells the node's rows apart, in whatever order: then its log is of
         that key too. That of a history's rows has the version in it, that of a hash_diff model's is a digest of its own key. -#}

@@ -11,14 +11,6 @@
 {%- endmacro -%}
 
 
-{%- macro _relation_named(relation) -%}
-    {#- A relation out of what dbt takes: a relation, a model's name, or `schema.table`. -#}
-    {%- if relation is not string -%}{%- do return(relation) -%}{%- endif -%}
-    {%- if '.' not in relation -%}{%- do return(ref(relation)) -%}{%- endif -%}
-    {%- do return(dbt_cdc._relation_called(relation)) -%}
-{%- endmacro -%}
-
-
 {%- macro _table_changes(relation, begin, end, format, unique_key) -%}
     {%- set formats = ['cdc', 'latest_state', 'net'] -%}
     {%- do dbt_cdc._raise_faults(

@@ -14,13 +14,6 @@
 {%- endmacro -%}
 
 
-{%- macro _ignoring_errors(statement) -%}
-    {#- No macro can catch an error, but since version 4 Spark's own scripts can. Where one did, a query gives no rows. -#}
-    {%- if run_query('select version()')[0][0].split('.')[0] | int < 4 -%}{%- do return(statement) -%}{%- endif -%}
-    {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}
-{%- endmacro -%}
-
-
 {%- macro _create_metadata_sql(relation, format) -%}
     {%- set columns = [] -%}
     {%- for name, type in dbt_cdc._metadata_columns().items() -%}{%- do columns.append(name ~ ' ' ~ type) -%}{%- endfor -%}

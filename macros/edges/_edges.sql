@@ -110,12 +110,13 @@
 
 
 {%- macro _raise_overtaken(edges) -%}
+    {%- set faults = [] -%}
     {%- for edge in edges -%}
-        {%- do exceptions.raise_compiler_error(
-            "dbt_cdc: two runs of " ~ model.unique_id ~ " have written changes of " ~ edge.source ~ " at the same time, "
-            ~ "the rows of one may lie over newer ones of the other; run it again: it reads from version "
-            ~ edge.watermark ~ ", the older of both, and so mends that") -%}
+        {%- do faults.append("another run of this model has written changes of " ~ edge.source ~ " at the same time, the rows of one may"
+            ~ " lie over newer ones of the other; run it again: it reads from version " ~ edge.watermark
+            ~ ", the older of both, and so mends that") -%}
     {%- endfor -%}
+    {%- do dbt_cdc._raise_faults(faults, wrote='its watermarks went back to the older ones') -%}
 {%- endmacro -%}
 
 
@@ -124,9 +125,7 @@
     {%- set read = dbt_cdc._read_edges() -%}
     {%- set whole = read.edges.values() | rejectattr('part', 'defined') | list -%}
     {%- set moves = [] -%}
-    {%- for edge in whole if read.anew or dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}
-        {%- do moves.append(edge) -%}
-    {%- endfor -%}
+    {%- for edge in whole if read.anew or dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}{%- do moves.append(edge) -%}{%- endfor -%}
     {%- if read.anew -%}
         {#- What this model once read and does not read now: to be read from the start when it comes back. -#}
         {%- for source, old in recorded.items() if old.by != 'reset' and source not in whole | map(attribute='source') -%}

@@ -4,9 +4,8 @@
     {#- `upstream`: its table; `given`: what dbt gives for it, which under `--sample` is a query of a part. -#}
     {%- do dbt_cdc._set_model_context(unique_id) -%}
     {%- set relation = dbt_cdc._relation_called(upstream, limit=0 if flags.EMPTY else none) -%}
-    {%- set rows = dbt_cdc._ref_changes(relation, by, column, unique_key) -%}
+    {%- set rows = dbt_cdc._ref_changes(relation, by, column, unique_key, none if flags.EMPTY else given) -%}
     {%- do dbt_cdc._claim_new_rows() -%}
-    {%- if given != upstream and not flags.EMPTY -%}{%- set rows = rows | replace(' from ' ~ relation, ' from ' ~ given) -%}{%- endif -%}
     {%- do return({'rows': rows, 'before': dbt_cdc._before_python_reads(relation)}) -%}
 {%- endmacro -%}
 
@@ -27,15 +26,6 @@
         {%- do dbt_cdc._set_model_context(unique_id) -%}
         {%- if dbt_cdc._end_claim(succeeded) and succeeded -%}{%- do dbt_cdc._move_watermarks() -%}{%- endif -%}
     {%- endif -%}
-{%- endmacro -%}
-
-
-{%- macro _set_model_context(unique_id) -%}
-    {%- set node = graph.nodes[unique_id] -%}
-    {%- do context.update({
-        'model': node,
-        'this': api.Relation.create(schema=node.schema, identifier=node.alias, type='table'),
-    }) -%}
 {%- endmacro -%}
 
 

@@ -11,22 +11,23 @@
 {%- endmacro -%}
 
 
-{%- macro _ref_changes(relation, by, column, unique_key) -%}
+{%- macro _ref_changes(relation, by, column, unique_key, given=none) -%}
+    {#- `given`: the query of a part that stands for the upstream under `--sample`, where the relation does not say so itself. -#}
     {%- set options = dbt_cdc._given_options(dbt_cdc._reader_options()) -%}
     {%- set by = options['ref_changes_by'] if by is none else by -%}
-    {%- set given = {'column': column, 'unique_key': unique_key} -%}
+    {%- set own = {'column': column, 'unique_key': unique_key} -%}
     {%- set column = options['ref_changes_column'] if column is none else column -%}
     {%- if model.resource_type == 'unit_test' -%}
         {#- A unit test gives the rows itself: all of them are new. -#}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
     {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else dbt_cdc._names_in(unique_key) | join(', ')) -%}
-    {%- do dbt_cdc._check_reader(relation, by, given, asked | trim) -%}
+    {%- do dbt_cdc._check_reader(relation, by, own, asked | trim) -%}
     {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
         {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
         {%- do dbt_cdc._reset_beforehand() -%}
-        {%- do return(dbt_cdc._all_rows(relation, by)) -%}
+        {%- do return(dbt_cdc._all_rows(relation, by, given)) -%}
     {%- endif -%}
     {%- if relation.is_cte -%}
         {%- do log('dbt_cdc: ' ~ dbt_cdc._edge_name(this) ~ ' reads all rows of ' ~ relation.identifier ~ ', an ephemeral'
@@ -54,9 +55,9 @@
 {%- endmacro -%}
 
 
-{%- macro _all_rows(relation, by) -%}
+{%- macro _all_rows(relation, by, given=none) -%}
     {#- under --empty dbt limits what ref and source give, but no relation that comes from elsewhere, nor the rows of unit tests -#}
-    {%- set from = ' from ' ~ relation ~ (' where false' if flags.EMPTY and model.resource_type != 'unit_test' else '') ~ ')' -%}
+    {%- set from = ' from ' ~ (given or relation) ~ (' where false' if flags.EMPTY and model.resource_type != 'unit_test' else '') ~ ')' -%}
     {%- if by != 'version' -%}{%- do return('(select *' ~ from) -%}{%- endif -%}
     {%- if model.resource_type == 'unit_test' -%}
         {#- which may give `_op` or leave it out, and can't be asked: the join is by that name, if it is there -#}

@@ -101,12 +101,11 @@
 
 
 {%- macro _for_format(statement, format) -%}
-    {#- The macro that writes `statement` for a format: `delta__timeline` for ('timeline', 'delta').
-        Each format's own spelling lives in this folder; statements of one subject share a file. -#}
-    {%- set name = format ~ '__' ~ statement -%}
-    {%- if name not in context['dbt_cdc'] -%}
-        {%- do exceptions.raise_compiler_error(
-            "dbt_cdc: " ~ statement ~ " can't be done on tables of format '" ~ format ~ "' (" ~ dbt_cdc._running() ~ ")") -%}
-    {%- endif -%}
-    {%- do return(context['dbt_cdc'][name]) -%}
+    {#- The macro that writes `statement` for a format: `delta__timeline` for ('timeline', 'delta'), or that of all formats which
+        have none of their own, `default__timeline`. They live in this folder; statements of one subject share a file. -#}
+    {%- for name in [format ~ '__' ~ statement, 'default__' ~ statement] if name in context['dbt_cdc'] and format in dbt_cdc._formats() -%}
+        {%- do return(context['dbt_cdc'][name]) -%}
+    {%- endfor -%}
+    {%- do exceptions.raise_compiler_error(
+        "dbt_cdc: " ~ statement ~ " can't be done on tables of format '" ~ format ~ "' (" ~ dbt_cdc._running() ~ ")") -%}
 {%- endmacro -%}

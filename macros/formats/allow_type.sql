@@ -14,21 +14,11 @@
 {%- endmacro -%}
 
 
-{%- macro iceberg__allow_type(relation, type) -%}
-    {%- do return([]) -%}
-{%- endmacro -%}
-
-
-{%- macro hudi__allow_type(relation, type) -%}
-    {%- do return([]) -%}
-{%- endmacro -%}
+{%- macro default__allow_type(relation, type) -%}{%- do return([]) -%}{%- endmacro -%}
 
 
 {#- Why an existing table can't get a column of a type; empty if it can. -#}
-{%- macro delta__type_faults(relation, type) -%}{%- do return([]) -%}{%- endmacro -%}
-
-
-{%- macro iceberg__type_faults(relation, type) -%}{%- do return([]) -%}{%- endmacro -%}
+{%- macro default__type_faults(relation, type) -%}{%- do return([]) -%}{%- endmacro -%}
 
 
 {%- macro hudi__type_faults(relation, type) -%}

@@ -1,8 +1,7 @@
 {#- How rows get into a log that other runs may be writing too: never twice. -#}
 
-{%- macro delta__insert_once() -%}
-    {#- A clause of a MERGE that inserts, without which it would not fail when another has inserted the same meanwhile. -#}
-{%- endmacro -%}
+{#- A clause of a MERGE that inserts, without which it would not fail when another has inserted the same meanwhile. -#}
+{%- macro default__insert_once() -%}{%- endmacro -%}
 
 
 {%- macro iceberg__insert_once() -%}
@@ -12,7 +11,7 @@
 
 
 {#- Table properties of a log of a table. -#}
-{%- macro delta__change_log(relation) -%}{%- do return({}) -%}{%- endmacro -%}
+{%- macro default__change_log(relation) -%}{%- do return({}) -%}{%- endmacro -%}
 
 
 {%- macro iceberg__change_log(relation) -%}

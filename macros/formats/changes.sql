@@ -60,7 +60,7 @@
     {%- for place in range(oldest, commits | length) if (commits[place].retypes or (table.timeline.widens and place == oldest))
         and not (place > oldest and commits[place].quiet and commits[place - 1].quiet and commits[place - 1].retypes) -%}
         {%- set state.types = state.types or dbt_cdc._types_as_spelled(table.relation) -%}
-        {%- set older = dbt_cdc._types_as_spelled(dbt_cdc.delta__version_at(table.relation, commits[place - 1].version)) -%}
+        {%- set older = dbt_cdc._types_as_spelled(dbt_cdc.default__version_at(table.relation, commits[place - 1].version)) -%}
         {%- set is_made_anew = commits[place].retypes and 'CHANGE COLUMN' not in commits[place].operation -%}
         {%- for name, type in older.items() if (is_made_anew or name in state.types) and state.types.get(name) != type -%}
             {%- do return(true) -%}

@@ -23,6 +23,4 @@
 {%- endmacro -%}
 
 
-{%- macro iceberg__checks(properties) -%}
-    {%- do return({}) -%}
-{%- endmacro -%}
+{%- macro default__checks(properties) -%}{%- do return({}) -%}{%- endmacro -%}

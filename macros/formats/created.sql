@@ -1,7 +1,7 @@
 {#- When a table was made, in microseconds since 1970 UTC: nothing was in it before its first commit. None where the format
     does not tell, or where that is a commit of its own. -#}
 
-{%- macro delta__created(relation) -%}{%- do return(none) -%}{%- endmacro -%}
+{%- macro default__created(relation) -%}{%- do return(none) -%}{%- endmacro -%}
 
 
 {%- macro iceberg__created(relation) -%}
@@ -10,6 +10,3 @@
                             ~ ' where latest_snapshot_id is null and (select count(*) from ' ~ relation
                             ~ '.snapshots where parent_id is null) <= 1').rows[0]['micros']) -%}
 {%- endmacro -%}
-
-
-{%- macro hudi__created(relation) -%}{%- do return(none) -%}{%- endmacro -%}

@@ -14,7 +14,7 @@
 {%- endmacro -%}
 
 
-{%- macro iceberg__feed_properties(names) -%}{%- do return({}) -%}{%- endmacro -%}
+{%- macro default__feed_properties(names) -%}{%- do return({}) -%}{%- endmacro -%}
 
 
 {%- macro _is_delta_feed_on(properties) -%}
@@ -47,4 +47,4 @@
 {%- endmacro -%}
 
 
-{%- macro iceberg__feed_faults(columns) -%}{%- do return([]) -%}{%- endmacro -%}
+{%- macro default__feed_faults(columns) -%}{%- do return([]) -%}{%- endmacro -%}

@@ -1,9 +1,6 @@
 {#- Names of the key columns that a table's format itself keeps; none where it keeps none. -#}
 
-{%- macro delta__kept_key(relation) -%}{%- do return(none) -%}{%- endmacro -%}
-
-
-{%- macro iceberg__kept_key(relation) -%}{%- do return(none) -%}{%- endmacro -%}
+{%- macro default__kept_key(relation) -%}{%- do return(none) -%}{%- endmacro -%}
 
 
 {%- macro hudi__kept_key(relation) -%}

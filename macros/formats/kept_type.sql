@@ -1,6 +1,6 @@
 {#- What a table of the format makes of a type. -#}
 
-{%- macro delta__kept_type(type) -%}{%- do return(type) -%}{%- endmacro -%}
+{%- macro default__kept_type(type) -%}{%- do return(type) -%}{%- endmacro -%}
 
 
 {%- macro iceberg__kept_type(type) -%}

@@ -22,7 +22,7 @@
 {#- What puts the small files together; nothing where the writers do so themselves. Two runs may do it at once: with
     partial progress the one that comes second leaves the files to the first. -#}
 
-{%- macro delta__compact_small_appends(relation) -%}{%- endmacro -%}
+{%- macro default__compact_small_appends(relation) -%}{%- endmacro -%}
 
 
 {%- macro iceberg__compact_small_appends(relation) -%}
@@ -37,6 +37,3 @@
         {%- do run_query(system ~ 'expire_snapshots(table => ' ~ table ~ ')') -%}
     {%- endif -%}
 {%- endmacro -%}
-
-
-{%- macro hudi__compact_small_appends(relation) -%}{%- endmacro -%}

@@ -9,7 +9,7 @@
 
 {#- Statements without which a session would see a table as it was some seconds ago, before another process wrote it. -#}
 
-{%- macro delta__refresh_metadata(relation) -%}{%- do return([]) -%}{%- endmacro -%}
+{%- macro default__refresh_metadata(relation) -%}{%- do return([]) -%}{%- endmacro -%}
 
 
 {%- macro iceberg__refresh_metadata(relation) -%}

@@ -8,7 +8,7 @@
 {%- endmacro -%}
 
 
-{%- macro iceberg__snapshot_match(changes, shape, scd_id, new_scd_id) -%}
+{%- macro default__snapshot_match(changes, shape, scd_id, new_scd_id) -%}
     {{ dbt_cdc._match_by_key(changes, shape, scd_id) }}
 {%- endmacro -%}
 
@@ -36,7 +36,7 @@
     using (
         {{ changes }}
     ) as DBT_INTERNAL_SOURCE
-    on {% for key in dbt_cdc._keys(shape.strategy) %}{{ key }} = DBT_INTERNAL_SOURCE.dbt_cdc_key_{{ loop.index }} and {% endfor -%}
+    on {% for key in dbt_cdc._keys(shape.strategy) %}({{ key }}) = DBT_INTERNAL_SOURCE.dbt_cdc_key_{{ loop.index }} and {% endfor -%}
         {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }}
         and dbt_cdc_closes = (DBT_INTERNAL_DEST.{{ scd_id }} <=> dbt_cdc_scd_id)
 {%- endmacro -%}
@@ -55,10 +55,7 @@
 
 
 {#- Properties that the table of a snapshot needs, whatever the snapshot. -#}
-{%- macro delta__snapshot_properties() -%}{%- do return({}) -%}{%- endmacro -%}
-
-
-{%- macro iceberg__snapshot_properties() -%}{%- do return({}) -%}{%- endmacro -%}
+{%- macro default__snapshot_properties() -%}{%- do return({}) -%}{%- endmacro -%}
 
 
 {%- macro hudi__snapshot_properties() -%}
@@ -68,10 +65,7 @@
 
 
 {#- What is wrong with an existing table of a snapshot. -#}
-{%- macro delta__snapshot_table_faults(relation) -%}{%- do return([]) -%}{%- endmacro -%}
-
-
-{%- macro iceberg__snapshot_table_faults(relation) -%}{%- do return([]) -%}{%- endmacro -%}
+{%- macro default__snapshot_table_faults(relation) -%}{%- do return([]) -%}{%- endmacro -%}
 
 
 {%- macro hudi__snapshot_table_faults(relation) -%}

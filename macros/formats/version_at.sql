@@ -1,11 +1,6 @@
 {#- What stands in a `from` clause for a table as it was at a version. -#}
 
-{%- macro delta__version_at(relation, version) -%}
-    {%- do return(relation ~ ' version as of ' ~ (version | int)) -%}
-{%- endmacro -%}
-
-
-{%- macro iceberg__version_at(relation, version) -%}
+{%- macro default__version_at(relation, version) -%}
     {%- do return(relation ~ ' version as of ' ~ (version | int)) -%}
 {%- endmacro -%}
 
@@ -17,13 +12,8 @@
 
 {#- Types, as text by lower-case name, of a table's columns as they were at a version. -#}
 
-{%- macro delta__types_at(relation, version) -%}
-    {%- do return(dbt_cdc._types_of(dbt_cdc.delta__version_at(relation, version))) -%}
-{%- endmacro -%}
-
-
-{%- macro iceberg__types_at(relation, version) -%}
-    {%- do return(dbt_cdc._types_of(dbt_cdc.iceberg__version_at(relation, version))) -%}
+{%- macro default__types_at(relation, version) -%}
+    {%- do return(dbt_cdc._types_of(dbt_cdc.default__version_at(relation, version))) -%}
 {%- endmacro -%}
 
 

@@ -34,22 +34,9 @@
 {%- endmacro -%}
 
 
-{%- macro _types_by_name(columns) -%}
-    {#- Of columns as the adapter gives them: their types by lower-case name. -#}
-    {%- set types = {} -%}
-    {%- for column in columns -%}{%- do types.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
-    {%- do return(types) -%}
-{%- endmacro -%}
-
-
-{%- macro _spelled(name, columns) -%}
-    {#- As the table spells it: catalogs such as Hive's and Glue's keep lower-case names only. -#}
-    {%- for column in columns if name is not none and column | lower == name | string | lower -%}{%- do return(column) -%}{%- endfor -%}
-    {%- do return(name) -%}
-{%- endmacro -%}
-
-
-{%- macro _is_plain_name(text) -%}
-    {#- Whether an option that takes columns and expressions can only mean a column. -#}
-    {%- do return(modules.re.fullmatch('[^\\W\\d]\\w*', text) is not none) -%}
+{%- macro _select_list(values) -%}
+    {#- SQL by name -> what selects it under that name. -#}
+    {%- set listed = [] -%}
+    {%- for name, sql in values.items() -%}{%- do listed.append(sql ~ ' as ' ~ dbt_cdc._quote(name)) -%}{%- endfor -%}
+    {%- do return(listed | join(', ')) -%}
 {%- endmacro -%}

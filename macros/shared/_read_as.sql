@@ -8,7 +8,7 @@
 {%- endmacro -%}
 
 
-{%- macro _text_of(type) -%}
+{%- macro _text_pattern(type) -%}
     {#- The pattern of text that Spark reads as it is, or none. To other text it adds a day or a month (12:00 is today's, 2024-01 the
         first), takes what it finds (202403 as a year, 0x1p3 and 1d as numbers) or leaves out what follows (10:30 of a day,
         +05:00 where no zone is). -#}
@@ -23,10 +23,10 @@
 
 
 {%- macro _read_as(value, type) -%}
-    {#- NULL where the value is none of the type: text that Spark would add to or leave something out of is none (_text_of), nor a
+    {#- NULL where the value is none of the type: text that Spark would add to or leave something out of is none (_text_pattern), nor a
         number that a decimal would round. What is nested Spark reads part by part. -#}
     {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
-    {%- set text = dbt_cdc._text_of(type) -%}
+    {%- set text = dbt_cdc._text_pattern(type) -%}
     {%- if text is not none -%}
         {%- set is_text = "startswith(typeof(" ~ value ~ "), 'string')" -%}
         {%- do return('if(' ~ is_text ~ ' and not cast(' ~ value ~ " as string) rlike '" ~ text ~ "', null, " ~ read ~ ')') -%}

@@ -52,7 +52,7 @@
 {%- endmacro -%}
 
 
-{%- macro _is_time(type) -%}
+{%- macro _may_be_time(type) -%}
     {#- Text may hold a point in time. -#}
     {%- do return(type in ['timestamp', 'timestamp_ntz', 'date', 'string']) -%}
 {%- endmacro -%}
@@ -122,5 +122,13 @@
     {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}
         {%- do types.update({row[0]: row[1]}) -%}
     {%- endfor -%}
+    {%- do return(types) -%}
+{%- endmacro -%}
+
+
+{%- macro _types_by_name(columns) -%}
+    {#- Of columns as the adapter gives them: their types by lower-case name. -#}
+    {%- set types = {} -%}
+    {%- for column in columns -%}{%- do types.update({column.name | lower: column.dtype}) -%}{%- endfor -%}
     {%- do return(types) -%}
 {%- endmacro -%}

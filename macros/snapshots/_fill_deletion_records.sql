@@ -3,8 +3,8 @@
     record's own and of the time at which it was closed. So they get that record's values, and end where their key returned. -#}
 
 {%- macro _fill_deletion_records(node, target, existing) -%}
-    {%- set columns = dbt_cdc._snapshot_columns(node) -%}
     {#- Gives how many are left. -#}
+    {%- set columns = dbt_cdc._snapshot_columns(node) -%}
     {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(0) -%}{%- endif -%}
     {%- set given = dbt_cdc._source_columns_of(target, columns) -%}
     {%- set no_key = [] -%}
@@ -45,12 +45,10 @@
     {#- The source's column has the name of the target's, as Hudi merges by such columns alone. -#}
     {%- set scd_id, valid_to = dbt_cdc._quote(columns.dbt_scd_id), dbt_cdc._quote(columns.dbt_valid_to) -%}
     {%- set valid_from = dbt_cdc._quote(columns.dbt_valid_from) -%}
-    {%- set named = [] -%}
-    {%- for key in keys -%}{%- do named.append('(' ~ key ~ ') as dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
     merge into {{ target }} as DBT_INTERNAL_DEST
     using (
         with records as (
-            select *, {{ named | join(', ') }}
+            select *, {{ dbt_cdc._numbered_keys(keys) }}
             from {{ target }}
         ),
 
@@ -73,10 +71,8 @@
             any_value(struct({% for name in given %}followed.{{ name }}{{ ', ' if not loop.last }}{% endfor %})) as dbt_cdc_given
         from followed
         left join records as later
-            on later.{{ valid_from }} > followed.{{ valid_from }}
-            {%- for key in keys %}
-            and later.dbt_cdc_key_{{ loop.index }} = followed.dbt_cdc_key_{{ loop.index }}
-            {%- endfor %}
+            on {{ dbt_cdc._same_numbered(keys, 'later.dbt_cdc_key_', 'followed.dbt_cdc_key_') }}
+                and later.{{ valid_from }} > followed.{{ valid_from }}
         group by followed.dbt_cdc_scd_id
     ) as DBT_INTERNAL_SOURCE
     on DBT_INTERNAL_DEST.{{ scd_id }} = DBT_INTERNAL_SOURCE.{{ scd_id }}

@@ -1,9 +1,7 @@
 {%- macro _key_names(strategy) -%}
     {#- The names that dbt's unique_key_fields gives the key expressions. -#}
     {%- if strategy.unique_key is string -%}{%- do return(['dbt_unique_key']) -%}{%- endif -%}
-    {%- set names = [] -%}
-    {%- for key in strategy.unique_key -%}{%- do names.append('dbt_unique_key_' ~ loop.index) -%}{%- endfor -%}
-    {%- do return(names) -%}
+    {%- do return(dbt_cdc._numbered(strategy.unique_key, 'dbt_unique_key_')) -%}
 {%- endmacro -%}
 
 

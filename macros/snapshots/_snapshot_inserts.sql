@@ -44,9 +44,7 @@
         {%- if returning %}
         left join {{ returning }} as returning
             on changes.dbt_cdc_kind = 'insert'
-            {%- for key in dbt_cdc._keys(shape.strategy) %}
-            and changes.dbt_cdc_key_{{ loop.index }} = returning.dbt_cdc_returning_key_{{ loop.index }}
-            {%- endfor %}
+                and {{ dbt_cdc._same_numbered(dbt_cdc._keys(shape.strategy), 'changes.dbt_cdc_key_', 'returning.dbt_cdc_returning_key_') }}
         {%- endif %}
     ) as known
 {%- endmacro -%}
@@ -55,7 +53,7 @@
 {%- macro _run_time(type, known=[]) -%}
     {#- The snapshot's own time in the type of dbt_valid_from (in UTC, whatever the session's zone, where that has no zone), or
         that of the known times which lies beyond it. -#}
-    {%- if not dbt_cdc._is_time(type) -%}
+    {%- if not dbt_cdc._may_be_time(type) -%}
         {%- do return('cast(raise_error(' ~ dbt_cdc._literal(
             "dbt_cdc: " ~ model.unique_id ~ ": a row was deleted, has returned or has no newer updated_at, so that the time of the"
             ~ " run is needed, but updated_at is of type " ~ type ~ ", expected a date or timestamp: convert it, in the snapshot's"
@@ -77,17 +75,17 @@
     {#- The keys without an open record that have been there before, with the end of their last version, which is its start
         where stock dbt closed it by a clock behind the source's. -#}
     {%- set keys, columns = dbt_cdc._keys(shape.strategy), dbt_cdc._snapshot_columns() -%}
-    select {% for key in keys %}dbt_cdc_returning_key_{{ loop.index }}, {% endfor %}max(dbt_cdc_end) as dbt_cdc_last_end
+    {%- set named = dbt_cdc._numbered(keys, 'dbt_cdc_returning_key_') | join(', ') -%}
+    select {{ named }}, max(dbt_cdc_end) as dbt_cdc_last_end
     from (
-        select {% for key in keys %}{{ key }} as dbt_cdc_returning_key_{{ loop.index }}, {% endfor -%}
+        select {{ dbt_cdc._numbered_keys(keys, 'dbt_cdc_returning_key_') }},
             greatest({{ dbt_cdc._quote(columns.dbt_valid_from) }}, {{ dbt_cdc._quote(columns.dbt_valid_to) }}) as dbt_cdc_end
         from {{ shape.target }}
         where not ({{ dbt_cdc._is_open() }})
     ) as closed
     left semi join (select * from {{ staging }} where dbt_cdc_kind = 'insert') as inserted
-        on {% for key in keys %}{{ ' and ' if not loop.first }}dbt_cdc_key_{{ loop.index }} = dbt_cdc_returning_key_{{ loop.index }}
-        {%- endfor %}
-    group by {% for key in keys %}{{ ', ' if not loop.first }}dbt_cdc_returning_key_{{ loop.index }}{% endfor %}
+        on {{ dbt_cdc._same_numbered(keys, 'dbt_cdc_key_', 'dbt_cdc_returning_key_') }}
+    group by {{ named }}
 {%- endmacro -%}
 
 

@@ -8,6 +8,30 @@
 {%- endmacro -%}
 
 
+{%- macro _numbered(keys, prefix='dbt_cdc_key_') -%}
+    {#- Names for the values of as many key expressions. -#}
+    {%- set names = [] -%}
+    {%- for key in keys -%}{%- do names.append(prefix ~ loop.index) -%}{%- endfor -%}
+    {%- do return(names) -%}
+{%- endmacro -%}
+
+
+{%- macro _numbered_keys(keys, prefix='dbt_cdc_key_') -%}
+    {#- Select list of the key expressions by those names. -#}
+    {%- set listed = [] -%}
+    {%- for key in keys -%}{%- do listed.append('(' ~ key ~ ') as ' ~ prefix ~ loop.index) -%}{%- endfor -%}
+    {%- do return(listed | join(', ')) -%}
+{%- endmacro -%}
+
+
+{%- macro _same_numbered(keys, left, right) -%}
+    {#- The condition of a join by two prefixes of those names. -#}
+    {%- set same = [] -%}
+    {%- for key in keys -%}{%- do same.append(left ~ loop.index ~ ' = ' ~ right ~ loop.index) -%}{%- endfor -%}
+    {%- do return(same | join(' and ')) -%}
+{%- endmacro -%}
+
+
 {%- macro _source_faults(strategy, sql) -%}
     {#- Grouped by one hash, which is cheaper than by the keys; the keys themselves are looked at only where hashes meet. -#}
     {%- set keys = dbt_cdc._keys(strategy) -%}
@@ -24,7 +48,7 @@
         ) as hashes
     {%- endset -%}
     {%- set result = run_query(found).rows[0] -%}
-    {%- do return(dbt_cdc._source_key_faults(keys, sql, result[0] | int, result[1] | int)) -%}
+    {%- do return(dbt_cdc._source_key_faults(keys, sql, result['null_keys'] | int, result['repeated'] | int)) -%}
 {%- endmacro -%}
 
 
@@ -49,15 +73,11 @@
 
 {%- macro _duplicate_source_key_faults(keys, sql) -%}
     {#- The first repeated keys (NULLs are a fault of their own), an empty list if only hashes met. -#}
-    {%- set named, columns = [], [] -%}
-    {%- for key in keys -%}
-        {%- do named.append('(' ~ key ~ ') as key_' ~ loop.index) -%}
-        {%- do columns.append('key_' ~ loop.index) -%}
-    {%- endfor -%}
+    {%- set columns = dbt_cdc._numbered(keys, 'key_') -%}
     {%- set found -%}
         select to_json(struct({{ columns | join(', ') }})) as repeated_key, count(*) as rows, count(*) over () as repeated
         from (
-            select {{ named | join(', ') }}
+            select {{ dbt_cdc._numbered_keys(keys, 'key_') }}
             from (
                 {{ sql }}
             ) as source_rows
@@ -72,9 +92,9 @@
     {%- if examples | length == 0 -%}{%- do return([]) -%}{%- endif -%}
     {%- set shown = [] -%}
     {%- for row in examples -%}
-        {%- do shown.append(fromjson(row[0]).values() | join(', ') ~ " (" ~ row[1] ~ " rows)") -%}
+        {%- do shown.append(fromjson(row['repeated_key']).values() | join(', ') ~ " (" ~ row['rows'] ~ " rows)") -%}
     {%- endfor -%}
-    {%- do return(["unique_key " ~ (keys | join(', ')) ~ " must be unique in the source, but " ~ examples[0][2]
+    {%- do return(["unique_key " ~ (keys | join(', ')) ~ " must be unique in the source, but " ~ examples[0]['repeated']
                    ~ " key(s) have several rows, such as " ~ (shown | join('; '))
                    ~ "; remove the duplicates or add the column that tells them apart"]) -%}
 {%- endmacro -%}

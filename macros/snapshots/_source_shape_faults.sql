@@ -13,7 +13,7 @@
     {%- if unknown -%}{%- do dbt_cdc._raise_faults(faults + unknown) -%}{%- endif -%}
     {%- if options.operational_metadata and strategy.updated_at | trim != snapshot_get_time() | trim -%}
         {%- set updated_at = dbt_cdc._type_of_expression(strategy.updated_at, columns, sql) -%}
-        {%- if not dbt_cdc._is_time(updated_at) -%}
+        {%- if not dbt_cdc._may_be_time(updated_at) -%}
             {%- do faults.append("updated_at (" ~ strategy.updated_at ~ ") is of type " ~ updated_at ~ ", expected a date or timestamp,"
                 ~ " as operational_metadata keeps points in time: convert it in the snapshot's query") -%}
         {%- endif -%}

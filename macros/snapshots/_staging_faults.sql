@@ -1,8 +1,8 @@
 {%- macro _staging_faults(shape, source_sql, options, existing) -%}
     {#- What only the comparison shows: keys that are not there or not unique, in the source and among the open records, and
         too many records to close. Leaves the counts in `shape`. -#}
-    {%- set strategy, target_relation, keys = shape.strategy, shape.target, [] -%}
-    {%- for key in dbt_cdc._keys(strategy) -%}{%- do keys.append('dbt_cdc_key_' ~ loop.index) -%}{%- endfor -%}
+    {%- set strategy, target_relation = shape.strategy, shape.target -%}
+    {%- set keys = dbt_cdc._numbered(dbt_cdc._keys(strategy)) -%}
     {%- set has_key = keys | join(' is not null and ') ~ ' is not null' -%}
     {%- set found -%}
         select coalesce(sum(inserted), 0) as inserted, coalesce(sum(updated), 0) as updated,
@@ -57,7 +57,7 @@
     {#- New keys whose last record began by now and ends years ahead: it was open when `dbt_valid_to_current` was another, or in
         a session of another time zone. Stock dbt finds its dbt_scd_id there; we would give the row a new one. -#}
     {%- set columns = dbt_cdc._snapshot_columns() -%}
-    {%- if not dbt_cdc._is_time(existing[columns.dbt_valid_to | lower]) -%}{%- do return([]) -%}{%- endif -%}
+    {%- if not dbt_cdc._may_be_time(existing[columns.dbt_valid_to | lower]) -%}{%- do return([]) -%}{%- endif -%}
     {#- whether a later record follows is asked only where there is such an end at all #}
     {%- if run_query(dbt_cdc._far_end_query(shape, columns))[0][0] is none -%}{%- do return([]) -%}{%- endif -%}
     {%- set end = run_query(dbt_cdc._far_end_query(shape, columns, is_last=true))[0][0] -%}
@@ -67,17 +67,17 @@
 
 
 {%- macro _far_end_query(shape, columns, is_last=false) -%}
-    {%- set soon, named, keys = 'current_timestamp() + interval 1 year', [], dbt_cdc._keys(shape.strategy) -%}
-    {%- for key in keys -%}{%- do named.append(key ~ ' as dbt_cdc_ended_key_' ~ loop.index) -%}{%- endfor -%}
+    {%- set soon, keys = 'current_timestamp() + interval 1 year', dbt_cdc._keys(shape.strategy) -%}
+    {%- set named = dbt_cdc._numbered_keys(keys, 'dbt_cdc_ended_key_') -%}
     {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
         with far as (
-            select {{ named | join(', ') }}, {{ valid_to }} as dbt_cdc_end
+            select {{ named }}, {{ valid_to }} as dbt_cdc_end
             from {{ shape.target }}
             where not ({{ dbt_cdc._is_open() }}) and try_cast({{ valid_to }} as timestamp_ltz) > {{ soon }}
         ),
 
         later as (
-            select {{ named | join(', ') }}
+            select {{ named }}
             from {{ shape.target }}
             where try_cast({{ valid_from }} as timestamp_ltz) > {{ soon }}
         )
@@ -85,13 +85,10 @@
         select cast(max(dbt_cdc_end) as string)
         from far
         left semi join (select * from {{ dbt_cdc._staging_relation(shape.target) }} where dbt_cdc_kind = 'insert') as inserted
-            on {% for key in keys %}{{ ' and ' if not loop.first }}dbt_cdc_key_{{ loop.index }} = far.dbt_cdc_ended_key_{{ loop.index }}
-            {%- endfor %}
+            on {{ dbt_cdc._same_numbered(keys, 'dbt_cdc_key_', 'far.dbt_cdc_ended_key_') }}
         {%- if is_last %}
         left anti join later
-            on {% for key in keys %}{{ ' and ' if not loop.first -}}
-                later.dbt_cdc_ended_key_{{ loop.index }} = far.dbt_cdc_ended_key_{{ loop.index }}
-            {%- endfor %}
+            on {{ dbt_cdc._same_numbered(keys, 'later.dbt_cdc_ended_key_', 'far.dbt_cdc_ended_key_') }}
         {%- endif %}
 {%- endmacro -%}
 

@@ -37,7 +37,7 @@
     {%- set faults = dbt_cdc._operational_type_faults(target, existing, options)
                      + dbt_cdc._partly_operational_faults(target, existing) -%}
     {%- set start = dbt_cdc._snapshot_columns(node).dbt_valid_from -%}
-    {%- if not dbt_cdc._is_time(existing.get(start | lower)) -%}
+    {%- if not dbt_cdc._may_be_time(existing.get(start | lower)) -%}
         {%- do faults.append("column '" ~ start ~ "' of " ~ target ~ " is " ~ existing.get(start | lower) ~ ", expected a date or"
                              ~ " timestamp: convert it in the table and in the snapshot's query") -%}
     {%- endif -%}

@@ -41,9 +41,7 @@
         target's columns alone. -#}
     {%- set staging, returning = dbt_cdc._staging_relation(shape.target), dbt_cdc._staging_relation(shape.target, 'returning') -%}
     select
-        {%- for key in dbt_cdc._keys(shape.strategy) %}
-        dbt_cdc_key_{{ loop.index }},
-        {%- endfor %}
+        {{ dbt_cdc._numbered(dbt_cdc._keys(shape.strategy)) | join(', ') }},
         dbt_cdc_scd_id, dbt_cdc_now, dbt_cdc_start, dbt_cdc_closes
         {%- for value in values.values() %},
         if(dbt_cdc_closes, null, {{ value }}) as dbt_cdc_column_{{ loop.index }}

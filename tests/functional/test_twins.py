@@ -29,7 +29,7 @@ SAID = """
         'odd': [],
         'widens': [],
     } %}
-    {% for type in var('read') %}{% do said.text_of.update({type: dbt_cdc._text_of(type)}) %}{% endfor %}
+    {% for type in var('read') %}{% do said.text_of.update({type: dbt_cdc._text_pattern(type)}) %}{% endfor %}
     {% for name in var('names') if dbt_cdc._is_odd_name(name) %}{% do said.odd.append(name) %}{% endfor %}
     {% for narrow in var('types') %}{% for wide in var('types') if dbt_cdc._widens(narrow, wide) %}
         {% do said.widens.append([narrow, wide]) %}

@@ -74,6 +74,28 @@ def test_a_python_module_and_its_functions_stay_small(path: Path) -> None:
     assert [f.name for f in functions if (f.end_lineno or 0) - f.lineno >= 50] == []
 
 
+#: the shared macros that ask each capability for its own
+ASKS_ALL = {
+    "_on_run_start",
+    "_options_by_owner",
+    "_nodes_using_package",
+    "_plain_nodes_with_options",
+    "_companion_fault",
+}
+
+
+def test_shared_macros_know_nothing_of_the_capabilities() -> None:
+    room = {name: path.relative_to(ROOT / "macros").parts[0] for path in MACRO_FILES for name, _, _ in macros(path)}
+    shared = [found for path in MACRO_FILES if path.parent.name == "shared" for found in macros(path)]
+    called = {
+        (name, each)
+        for name, _, body in shared
+        if name not in ASKS_ALL
+        for each in re.findall(r"dbt_cdc\.(_\w+)\(", body)
+    }
+    assert {(name, each) for name, each in called if room[each] not in ("shared", "formats")} == set()
+
+
 ROOMS = """
     dbt_project.yml packages.yml profiles.example.yml pyproject.toml Makefile README.md CHANGELOG.md CONTRIBUTING.md LICENSE
     .sqlfluff .ci/run macros models snapshots seeds tests/dbt integration_tests src/dbt_cdc docs benchmarks
@@ -98,7 +120,14 @@ def test_every_private_macro_is_there_and_called() -> None:
     assert called - defined - modules == set()
     assert {name for name in defined if name.startswith("_") and name not in called} == set()
     by_format = set(re.findall(r"_for_format\(\s*'(\w+)'", text))
-    assert {name for name in by_format if f"delta__{name}" not in defined} == set()
+    assert {name for name in by_format if not {f"delta__{name}", f"default__{name}"} & defined} == set()
     spelled = {name.partition("__")[2] for name in defined if re.match("(delta|iceberg|hudi)__", name)}
     own = set(re.findall(r"dbt_cdc\.(?:delta|iceberg|hudi)__(\w+)", text))
+    for_all = {
+        name.partition("__")[2]
+        for path in MACRO_FILES
+        for name, _, _ in macros(path)
+        if path.parent.name == "formats" and name.startswith("default__")
+    }
+    assert for_all - by_format == set()
     assert spelled - by_format - own == set()

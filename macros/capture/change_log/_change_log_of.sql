@@ -74,7 +74,8 @@
 {%- macro _with_log(table, log) -%}
     {#- A table's timeline with the commits that only its log remembers, and one for those that nothing remembers; `offset`
         is how many these are, `begun` where the log begins. -#}
-    {%- set known = table.timeline.commits | map(attribute='version') | list -%}
+    {%- set known = {} -%}
+    {%- for commit in table.timeline.commits -%}{%- do known.update({commit.version: true}) -%}{%- endfor -%}
     {%- set older = log.commits | rejectattr('version', 'in', known) | list -%}
     {%- if log.lost -%}{%- do older.append({'version': log.upto, 'micros': older[-1].micros + 1}) -%}{%- endif -%}
     {%- set timeline = dict(table.timeline, commits=older + table.timeline.commits) -%}

@@ -1,0 +1,9 @@
+{#- What dbt gives macros in a run's nodes and nowhere else. -#}
+
+{%- macro _set_model_context(unique_id) -%}
+    {%- set node = graph.nodes[unique_id] -%}
+    {%- do context.update({
+        'model': node,
+        'this': api.Relation.create(schema=node.schema, identifier=node.alias, type='table'),
+    }) -%}
+{%- endmacro -%}

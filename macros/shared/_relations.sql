@@ -1,0 +1,40 @@
+{#- From what a user names to its relation, and from a relation to the node that builds it. -#}
+
+{%- macro _relation_named(relation) -%}
+    {#- A relation out of what dbt takes: a relation, a model's name, or `schema.table`. -#}
+    {%- if relation is not string -%}{%- do return(relation) -%}{%- endif -%}
+    {%- if '.' not in relation -%}{%- do return(ref(relation)) -%}{%- endif -%}
+    {%- do return(dbt_cdc._relation_called(relation)) -%}
+{%- endmacro -%}
+
+
+{%- macro _node_of(relation) -%}
+    {#- The model, snapshot or seed that builds a relation, as the graph knows it, in whatever capitals; none for any other. -#}
+    {%- if relation.is_cte -%}{%- do return(none) -%}{%- endif -%}
+    {%- set schemas = [relation.schema | lower, dbt_cdc._without_own_catalog(relation.schema) | lower] -%}
+    {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
+        {#- with --defer a reference may mean where another target has built the node -#}
+        {%- for place in [node, node.get('defer_relation')] if place -%}
+            {%- if place.schema | lower in schemas and (place.alias or place.name) | lower == relation.identifier | lower -%}
+                {%- do return(node) -%}
+            {%- endif -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do return(none) -%}
+{%- endmacro -%}
+
+
+{%- macro _without_own_catalog(place) -%}
+    {%- if '.' not in place -%}{%- do return(place) -%}{%- endif -%}
+    {%- set own = dbt_cdc._own_catalog() ~ '.' -%}
+    {%- do return(place[own | length:] if place.startswith(own) else place) -%}
+{%- endmacro -%}
+
+
+{%- macro _own_catalog() -%}
+    {#- The session's: the same for all nodes of a run. -#}
+    {%- if 'dbt_cdc_catalog' not in graph -%}
+        {%- do graph.update({'dbt_cdc_catalog': run_query('select current_catalog()').rows[0][0]}) -%}
+    {%- endif -%}
+    {%- do return(graph['dbt_cdc_catalog']) -%}
+{%- endmacro -%}

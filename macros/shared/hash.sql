@@ -52,8 +52,8 @@
     {%- endfor -%}
     {%- if execute and not found and not dbt_cdc._is_not_built_yet(columns) -%}
         {%- do exceptions.raise_compiler_error(
-            "dbt_cdc.hash: " ~ columns ~ " has no columns that can be asked for (an ephemeral model, or not built yet), "
-            ~ "expected a table or view; give the names of the columns") -%}
+            "dbt_cdc.hash: " ~ columns ~ " has no columns that can be asked for (an ephemeral model, a unit test's input, or not built"
+            ~ " yet), expected a table or view; give the names of the columns") -%}
     {%- endif -%}
     {%- do return(found) -%}
 {%- endmacro -%}

@@ -116,7 +116,7 @@
             ~ " lie over newer ones of the other; run it again: it reads from version " ~ edge.watermark
             ~ ", the older of both, and so mends that") -%}
     {%- endfor -%}
-    {%- do dbt_cdc._raise_faults(faults, wrote='its watermarks went back to the older ones') -%}
+    {%- do dbt_cdc._raise_faults(faults, wrote='its rows are written and its watermarks went back to the older ones') -%}
 {%- endmacro -%}
 
 

@@ -86,7 +86,7 @@
             ~ " both in " ~ dbt_cdc._edge_name(this) ~ "__dbt_tmp: run it again when the other has ended"],
             wrote='its watermarks were not moved') -%}
     {%- elif succeeded and others -%}
-        {%- do log('dbt_cdc: an earlier run of ' ~ dbt_cdc._edge_name(this) ~ ' was killed within the hour, or is still at work: the'
+        {%- do log('dbt_cdc: an earlier run of ' ~ dbt_cdc._edge_name(this) ~ ' has ended without a word, or is still at work: the'
                    ~ ' next run reads the rows of this one once more', info=true) -%}
     {%- endif -%}
     {%- do return(not others) -%}

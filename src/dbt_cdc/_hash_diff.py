@@ -120,9 +120,10 @@ def _check_options(
     faults += repeated_name_faults("incoming has", incoming.columns) + repeated_name_faults("current has", kept)
     names = {name.lower() for name in incoming.columns}
     either = [*incoming.columns, *(name for name in kept if name.lower() not in names)]
+    sides = "incoming" if current is None else "either side"
     for option, listed, side, known in (
         ("keys", keys, "incoming", incoming.columns),
-        ("ignore_columns", ignored, "either side", either),
+        ("ignore_columns", ignored, sides, either),
     ):
         for name in listed:
             if name.lower() not in {each.lower() for each in known}:

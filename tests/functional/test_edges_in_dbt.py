@@ -160,7 +160,7 @@ for name, value in spark.sql("show tblproperties {project.schema}.reader").colle
             project.sql(other.replace(made, old))
         add(3)
         project.dbt("run")
-        assert "was killed within the hour, or is still at work" in project.log()
+        assert "has ended without a word, or is still at work" in project.new_log()
         assert project.rows(watermarks) == [("1000000",)]
         assert project.rows("select id from {schema}.reader order by id") == [(1,), (2,), (3,)]
         assert marks() == mark

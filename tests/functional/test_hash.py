@@ -110,4 +110,7 @@ def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project:
     said = project.error("run")
     assert "column 'deep' is a array<map<string,int>>" in said
     assert "column 'far' is a struct<f0:int," in said
-    assert "__dbt__cte__inner has no columns that can be asked for (an ephemeral model, a unit test's input, or not built yet)" in said
+    assert (
+        "__dbt__cte__inner has no columns that can be asked for (an ephemeral model, a unit test's input, or not built yet)"
+        in said
+    )

@@ -109,12 +109,12 @@ def test_a_stock_snapshot_adopts_the_columns_and_stock_dbt_can_go_on_with_it(pro
 def test_adoption_says_what_it_needs(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
     project.error(*ADOPT[:-1], "{snapshot: orders}")
-    assert "unknown snapshot 'orders'" in project.log()
+    assert "unknown snapshot 'orders'" in project.new_log()
     project.error(*ADOPT)
-    assert "does not ask for the columns" in project.log()
+    assert "does not ask for the columns" in project.new_log()
     project.configure(snapshots=ON)
     project.error(*ADOPT)
-    assert "does not exist" in project.log()
+    assert f"{project.schema}.s does not exist" in project.new_log()
 
     # a source's own columns are neither filled in nor dropped
     project.configure()

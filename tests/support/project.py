@@ -35,7 +35,7 @@ class Project:
     """Write files, run dbt, read rows: one schema per project, so that tests never meet."""
 
     def __init__(self, folder: Path, spark: SparkSession, schema: str, target: Mapping[str, Any]) -> None:
-        self.folder, self.spark, self.schema = folder, spark, schema
+        self.folder, self.spark, self.schema, self.logged = folder, spark, schema, 0
         self.file_format = str(target["file_format"])
         folder.mkdir(parents=True, exist_ok=True)
         packages = folder / "dbt_packages"
@@ -86,6 +86,7 @@ class Project:
     def invoke(self, *arguments: str) -> dbtRunnerResult:
         """Run a dbt command, whatever comes of it."""
         folder = str(self.folder)
+        self.logged = len(self.log())
         command = [*arguments, "--project-dir", folder, "--profiles-dir", folder]
         return dbtRunner().invoke([*command, "--log-path", folder + "/logs", "--no-use-colors", "--quiet"])
 
@@ -115,7 +116,13 @@ class Project:
         return {result["unique_id"].split(".")[2]: result for result in results}
 
     def log(self) -> str:
-        return (self.folder / "logs/dbt.log").read_text()
+        """What all commands so far have logged."""
+        log = self.folder / "logs/dbt.log"
+        return log.read_text() if log.exists() else ""
+
+    def new_log(self) -> str:
+        """What the last command has logged."""
+        return self.log()[self.logged :]
 
     def sql(self, statement: str) -> None:
         """Run a statement with `{schema}` filled in."""

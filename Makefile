@@ -40,7 +40,8 @@ demo: setup ## the main job
 demo-iceberg: setup ## the same on Apache Iceberg
 	$(BIN)/python -m integration_tests.demo --target iceberg
 
-test: environments lint test-delta test-iceberg test-hudi
+test: environments
+	@$(MAKE) --no-print-directory --jobs 1 lint test-delta test-iceberg test-hudi
 
 environments: # both at once: each waits for the network and unpacks on one core
 	@$(MAKE) --no-print-directory --jobs 2 $(VENV)/ready $(HUDI)/ready
@@ -53,11 +54,11 @@ lint: setup ## ruff, mypy
 # Two workers, each with a Spark of its own; a file's tests stay together, folders of long files come first
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-test-delta: setup ## the tests on Delta, servers (thrift, Spark Connect) included
-	$(PYTEST) tests/servers tests/property tests/integration tests/functional tests/unit $(WORKERS) \
+test-delta: setup ## the tests on Delta, and those that need no format
+	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional tests/unit $(WORKERS) \
 	  --table-format delta $(OPTIONS)
 
-test-iceberg: setup ## the tests on Iceberg, dbt's own for snapshots included
+test-iceberg: setup ## the tests on Iceberg
 	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional $(WORKERS) \
 	  --table-format iceberg $(OPTIONS)
 
@@ -84,7 +85,7 @@ $(HUDI)/ready: requirements/hudi.txt pyproject.toml profiles.example.yml
 
 lock: setup ## compile requirements/*.in to pinned versions
 	$(BIN)/pip install --quiet uv
-	for name in requirements/*.in; do $(BIN)/uv pip compile --quiet --universal --python-version 3.10 \
+	set -e; for name in requirements/*.in; do $(BIN)/uv pip compile --quiet --universal --python-version 3.10 \
 	  --no-annotate --no-header $$name --output-file $${name%.in}.txt; done
 
 clean: ## remove what set-up, demo and tests made

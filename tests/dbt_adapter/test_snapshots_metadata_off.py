@@ -1,4 +1,4 @@
-"""The same 20 tests without operational metadata, on the other format."""
+"""The same 20 tests without operational metadata."""
 
 from __future__ import annotations
 

@@ -371,100 +371,155 @@ def test_a_wrong_batch_is_refused_with_what_is_wrong_and_changes_nothing(project
     project.write({f"models/{name}.sql": text for name, (text, _) in REFUSED.items()})
     project.dbt("run", "--vars", "{run: 0}")
     project.sql("alter table {schema}.column_of_its_owner add columns (note int)")
-    tables = project.tables()
-    recorded = {name: project.rows(f"select count(*) from {{schema}}.{name}__events") for name in REFUSED}
+    before = state(project)
     said = project.error("run", "--vars", "{run: 1}")
     for name, (_, sentences) in REFUSED.items():
         mine = next(part for part in said.split("model.consumer.")[1:] if part.startswith(name + " "))
         for sentence in sentences:
             assert sentence in mine, f"{name}: {mine}"
         assert project.rows(f"select id, v from {{schema}}.{name} order by id") == [(1, "a"), (2, "b"), (3, "c")], name
-        assert project.rows(f"select count(*) from {{schema}}.{name}__events") == recorded[name], name
+    assert state(project) == before
     own = {table for name in REFUSED for table in (name, f"{name}__events")}
-    assert project.tables() == tables == own | {"becomes_scd1_with_a_log__changes"}
+    assert project.tables() == own | {"becomes_scd1_with_a_log__changes"}
+
+
+def state(project: Project) -> dict[str, Any]:
+    """Columns and rows of all tables."""
+    return {
+        table: (project.columns(table), sorted(project.rows(f"select * from {{schema}}.{table}"), key=repr))
+        for table in project.tables()
+    }
+
+
+#: a model with wrong options -> what is said of it
+WRONG = {
+    "wrong": (
+        model(
+            FIRST,
+            FIRST,
+            {
+                "sequence": "seq",
+                "stored_as_scd_type": 3,
+                "column_list": ["id"],
+                "except_column_list": ["op"],
+                "tombstone_retention": "soon",
+                "max_delete_fraction": 2,
+                "track_history_column_list": [],
+            },
+        ).replace("'unique_key': 'id'", ""),
+        [
+            "unknown option 'sequence', did you mean 'sequence_by'?",
+            "option 'sequence_by' is required (a column, an expression or a list of columns)",
+            "option 'track_history_column_list' must name at least one column, got []; leave it out instead",
+            "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got 3",
+            "the config 'unique_key' is required",
+            "give 'column_list' or 'except_column_list', not both",
+            "option 'tombstone_retention' must be a number and a unit",
+            "option 'max_delete_fraction' must lie between 0 and 1, got 2",
+        ],
+    ),
+    "scd1": (
+        model(FIRST, FIRST, {**GOOD, "track_history_column_list": ["v"], "snapshot_version": 1}),
+        [
+            "option 'track_history_column_list' has a meaning under 'stored_as_scd_type: 2 or bitemporal' only",
+            "option 'snapshot_version' has a meaning under 'source_kind: snapshot' only",
+        ],
+    ),
+    "scd2": (
+        model(FIRST, FIRST, {**SCD2, "apply_as_truncates": "op = 'T'"}),
+        ["option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only"],
+    ),
+    "images": (
+        model(
+            FIRST,
+            FIRST,
+            {**SNAPSHOT, "apply_as_deletes": "op = 'D'", "columns_to_update": "cols", "ignore_null_updates": True},
+        ),
+        [
+            f"option '{option}' has a meaning under 'source_kind: feed' only, got 'source_kind: snapshot': change that, or"
+            for option in ("apply_as_deletes", "columns_to_update", "ignore_null_updates")
+        ],
+    ),
+    "heeding": (
+        model(FIRST, FIRST, {**GOOD, "ignore_null_updates": False, "ignore_null_updates_column_list": ["v"]}),
+        ["'ignore_null_updates: false' contradicts 'ignore_null_updates_column_list' beside it: give one of them"],
+    ),
+    "ignoring": (
+        model(FIRST, FIRST, {**GOOD, "ignore_null_updates": True, "ignore_null_updates_except_column_list": ["v"]}),
+        [
+            "'ignore_null_updates: true' contradicts 'ignore_null_updates_except_column_list' beside it: give one of them"
+        ],
+    ),
+    "growing": (
+        model(FIRST, FIRST, GOOD, on_schema_change="append_columns"),
+        [
+            "option 'on_schema_change' must be one of ignore, fail, append_new_columns, sync_all_columns, got \"append_columns\","
+            " did you mean 'append_new_columns'?"
+        ],
+    ),
+    "by_map": (
+        model(f"select map(id, v) as m, * from ({FIRST})", FIRST, GOOD, unique_key="m"),
+        ["unique_key: column 'm' must be of a type that sorts, got map<int,string>"],
+    ),
+    "set_otherwise": (
+        model(FIRST, FIRST, {**GOOD, "columns_to_update": "v"}),
+        ["columns_to_update must be a column of type array<string>, got string"],
+    ),
+    "there_already": (
+        model(FIRST, FIRST, GOOD),
+        ["there_already__events, where apply_changes keeps the events that made it, does not: run with --full-refresh"],
+    ),
+    "two_times": (
+        model(FIRST, FIRST, {**SCD2, "stored_as_scd_type": "bitemporal"}),
+        ["option 'system_sequence_by' is required under 'stored_as_scd_type: bitemporal'"],
+    ),
+    "known_images": (
+        model(FIRST, FIRST, {**BITEMPORAL, **SNAPSHOT, "tombstone_retention": "1 day"}),
+        [
+            "'stored_as_scd_type: bitemporal' needs 'source_kind: feed'",
+            "option 'tombstone_retention' has a meaning under 'stored_as_scd_type: 1 or 2' only, got"
+            " 'stored_as_scd_type: bitemporal'",
+        ],
+    ),
+    "alike": (
+        model(FIRST, FIRST, {**BITEMPORAL, "start_at_column": "Id", "system_end_at_column": "ID"}),
+        ["two columns of the table would be called 'Id'", "two columns of the table would be called 'ID'"],
+    ),
+    "mistyped": (
+        model(
+            FIRST,
+            FIRST,
+            {"sequence_by": [], "stored_as_scd_type": True, "tombstone_retention": 2},
+            source_kind="snapshot",
+        ),
+        [
+            "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got true",
+            "option 'tombstone_retention' must be of type string, got 2",
+            "option 'source_kind' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {source_kind: …}}",
+        ],
+    ),
+    "by_interval": (
+        model(FIRST, FIRST, {**GOOD, "sequence_by": "make_dt_interval(seq)"}),
+        ["sequence_by must be of a type that sorts and that tables keep, got interval day to second"],
+    ),
+    "misspelt": (model(FIRST, FIRST, {**GOOD, "apply_as_deletes": "opp = 'D'"}), ["`opp` cannot be resolved"]),
+    "misspelt_too": (model(FIRST, FIRST, {**GOOD, "sequence_by": "seqq + 1"}), ["`seqq` cannot be resolved"]),
+    "known2": (
+        model(FIRST, FIRST, {**BITEMPORAL, "stored_as_scd_type": 2}),
+        [
+            "option 'system_sequence_by' has a meaning under 'stored_as_scd_type: bitemporal' only, got"
+            " 'stored_as_scd_type: 2'"
+        ],
+    ),
+}
 
 
 def test_wrong_options_are_all_named_at_once(project: Project) -> None:
-    wrong = {
-        "sequence": "seq",
-        "stored_as_scd_type": 3,
-        "column_list": ["id"],
-        "except_column_list": ["op"],
-        "tombstone_retention": "soon",
-        "max_delete_fraction": 2,
-        "track_history_column_list": [],
-    }
-    scd1 = {**GOOD, "track_history_column_list": ["v"], "snapshot_version": 1}
-    scd2 = {**SCD2, "apply_as_truncates": "op = 'T'"}
-    images = {**SNAPSHOT, "apply_as_deletes": "op = 'D'", "columns_to_update": "cols", "ignore_null_updates": True}
-    heeding = {**GOOD, "ignore_null_updates": False, "ignore_null_updates_column_list": ["v"]}
-    ignoring = {**GOOD, "ignore_null_updates": True, "ignore_null_updates_except_column_list": ["v"]}
-    project.write(
-        {
-            "models/wrong.sql": model(FIRST, FIRST, wrong).replace("'unique_key': 'id'", ""),
-            "models/scd1.sql": model(FIRST, FIRST, scd1),
-            "models/scd2.sql": model(FIRST, FIRST, scd2),
-            "models/images.sql": model(FIRST, FIRST, images),
-            "models/heeding.sql": model(FIRST, FIRST, heeding),
-            "models/ignoring.sql": model(FIRST, FIRST, ignoring),
-            "models/growing.sql": model(FIRST, FIRST, GOOD, on_schema_change="append_columns"),
-            "models/by_map.sql": model(f"select map(id, v) as m, * from ({FIRST})", FIRST, GOOD, unique_key="m"),
-            "models/set_otherwise.sql": model(FIRST, FIRST, {**GOOD, "columns_to_update": "v"}),
-            "models/there_already.sql": model(FIRST, FIRST, GOOD),
-            "models/two_times.sql": model(FIRST, FIRST, {**SCD2, "stored_as_scd_type": "bitemporal"}),
-            "models/known_images.sql": model(FIRST, FIRST, {**BITEMPORAL, **SNAPSHOT, "tombstone_retention": "1 day"}),
-            "models/alike.sql": model(
-                FIRST, FIRST, {**BITEMPORAL, "start_at_column": "Id", "system_end_at_column": "ID"}
-            ),
-            "models/mistyped.sql": model(
-                FIRST,
-                FIRST,
-                {"sequence_by": [], "stored_as_scd_type": True, "tombstone_retention": 2},
-                source_kind="snapshot",
-            ),
-            "models/by_interval.sql": model(FIRST, FIRST, {**GOOD, "sequence_by": "make_dt_interval(seq)"}),
-            "models/misspelt.sql": model(FIRST, FIRST, {**GOOD, "apply_as_deletes": "opp = 'D'"}),
-            "models/misspelt_too.sql": model(FIRST, FIRST, {**GOOD, "sequence_by": "seqq + 1"}),
-            "models/known2.sql": model(FIRST, FIRST, {**BITEMPORAL, "stored_as_scd_type": 2}),
-        }
-    )
+    project.write({f"models/{name}.sql": text for name, (text, _) in WRONG.items()})
     project.sql(f"create table {{schema}}.there_already (id int, v string) using {project.file_format}")
-    said = project.error("run", "--vars", "{run: 0}")
-    for sentence in [
-        *(
-            f"option '{option}' has a meaning under 'source_kind: feed' only, got 'source_kind: snapshot': change that, or"
-            for option in ("apply_as_deletes", "columns_to_update", "ignore_null_updates")
-        ),
-        "option 'on_schema_change' must be one of ignore, fail, append_new_columns, sync_all_columns, got \"append_columns\","
-        " did you mean 'append_new_columns'?",
-        "'ignore_null_updates: false' contradicts 'ignore_null_updates_column_list' beside it: give one of them",
-        "'ignore_null_updates: true' contradicts 'ignore_null_updates_except_column_list' beside it: give one of them",
-        "unique_key: column 'm' must be of a type that sorts, got map<int,string>",
-        "columns_to_update must be a column of type array<string>, got string",
-        "there_already__events, where apply_changes keeps the events that made it, does not: run with --full-refresh",
-        "unknown option 'sequence', did you mean 'sequence_by'?",
-        "option 'sequence_by' is required (a column, an expression or a list of columns)",
-        "option 'track_history_column_list' must name at least one column, got []; leave it out instead",
-        "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got true",
-        "option 'tombstone_retention' must be of type string, got 2",
-        "option 'source_kind' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {source_kind: …}}",
-        "sequence_by must be of a type that sorts and that tables keep, got interval day to second",
-        "`opp` cannot be resolved",
-        "`seqq` cannot be resolved",
-        "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got 3",
-        "the config 'unique_key' is required",
-        "give 'column_list' or 'except_column_list', not both",
-        "option 'tombstone_retention' must be a number and a unit",
-        "option 'max_delete_fraction' must lie between 0 and 1, got 2",
-        "option 'track_history_column_list' has a meaning under 'stored_as_scd_type: 2 or bitemporal' only",
-        "option 'snapshot_version' has a meaning under 'source_kind: snapshot' only",
-        "option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only",
-        "option 'system_sequence_by' is required under 'stored_as_scd_type: bitemporal'",
-        "'stored_as_scd_type: bitemporal' needs 'source_kind: feed'",
-        "two columns of the table would be called 'Id'",
-        "two columns of the table would be called 'ID'",
-        "option 'tombstone_retention' has a meaning under 'stored_as_scd_type: 1 or 2' only, got 'stored_as_scd_type: bitemporal'",
-        "option 'system_sequence_by' has a meaning under 'stored_as_scd_type: bitemporal' only, got 'stored_as_scd_type: 2'",
-    ]:
-        assert sentence in said, said
+    result = project.invoke("run", "--vars", "{run: 0}")
+    said = {each.node.name: str(each.message) for each in result.result.results}  # type: ignore[union-attr]
+    for name, (_, sentences) in WRONG.items():
+        for sentence in sentences:
+            assert sentence in said[name], f"{name}: {said[name]}"
     assert project.tables() == {"there_already"}

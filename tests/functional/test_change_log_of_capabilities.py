@@ -296,3 +296,33 @@ def test_a_sample_takes_of_a_log_what_was_committed_in_its_time(project: Project
     for sample, rows in {"1 day": [(1, "i")], "{start: '2001-01-01', end: '2001-01-02'}": []}.items():
         project.dbt("run", "--select", "logged", "--sample", sample)
         assert project.rows("select * from {schema}.logged") == rows
+
+
+LOGGED_BATCHES = """
+    {{ config(materialized='apply_changes', unique_key='id',
+              meta={'dbt_cdc': {'sequence_by': 'seq', 'apply_as_deletes': "op = 'd'",
+                                'except_column_list': ['op', 'seq', 'batch'], 'change_log': 'data_before_after'}}) }}
+    select * from values (1, 'a', 'u', 1, 1), (2, 'b', 'u', 1, 1), (1, 'c', 'u', 2, 2), (2, 'b', 'd', 2, 2)
+        as events (id, v, op, seq, batch)
+    where batch <= {{ var('batch') }}
+"""
+READER_OF_LOG = """
+    {{ config(materialized='incremental', incremental_strategy='merge', unique_key=['id', 'op']) }}
+    select log.key.id as id, log.op, log.after.v as v
+    from {{ dbt_cdc.ref_changes(dbt_cdc.companion(ref('logged'), 'changes'), column='ts') }} as log
+"""
+
+
+def test_a_reader_takes_what_a_log_has_gained(project: Project) -> None:
+    project.write({"models/logged.sql": LOGGED_BATCHES, "models/reader.sql": READER_OF_LOG})
+    read = "select id, op, v from {schema}.reader order by id, op"
+    project.dbt("run", "--vars", "{batch: 1}")
+    assert project.rows(read) == [(1, "i", "a"), (2, "i", "b")]
+    project.sql("delete from {schema}.reader")  # what was read is not read again
+    project.dbt("run", "--vars", "{batch: 1}")
+    assert project.rows(read) == []
+    project.dbt("run", "--vars", "{batch: 2}")
+    assert project.rows(read) == [(1, "u", "c"), (2, "d", None)]
+    edges = project.rows("select source, destination from {schema}.cdc_metadata order by sequence")
+    assert edges == [(f"{project.schema}.logged__changes", f"{project.schema}.reader")] * 2
+    assert project.tables() == {"logged", "logged__events", "logged__changes", "reader", "cdc_metadata"}

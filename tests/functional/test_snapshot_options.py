@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.support.project import Project
-from tests.support.snapshots import HIGH, SOURCES, run_id, snapshot, supply
+from tests.support.snapshots import SOURCES, check_times, run_id, snapshot, supply
 
 ON = {"dbt_cdc": {"operational_metadata": True}}
 TIMESTAMP = {"strategy": "timestamp", "updated_at": "updated_at", "meta": ON}
@@ -147,7 +147,10 @@ def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project:
         rows = project.rows(f"select a, b, name, insert_process_id, update_process_id from {{schema}}.{name}")
         by_run = [(a, b, n, runs[wrote], runs.get(closed)) for a, b, n, wrote, closed in rows]
         assert sorted(by_run, key=repr) == expected, name
-        check_times(project, name, {run: times[day] for run, day in runs.items()})
+        renamed = config.get("snapshot_meta_column_names", {})
+        columns = [renamed.get(column, column) for column in ("dbt_valid_from", "dbt_valid_to")]
+        open_end = datetime(9999, 1, 1) if "dbt_valid_to_current" in config else None
+        check_times(project, name, {run: times[day] for run, day in runs.items()}, open_end, columns)
     assert project.tables() == {"things", *names}
 
     deleted = "select name, is_deleted from {schema}.ts_all_at_once where a = 2 order by insert_timestamp"
@@ -156,24 +159,6 @@ def test_each_combination_writes_and_closes_what_it_must_over_four_runs(project:
         "a", "b", "name", "updated_at",
         "dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to", "dbt_is_deleted",
     ]  # fmt: skip
-
-
-def check_times(project: Project, name: str, times: dict[str, tuple[datetime, datetime]]) -> None:
-    """The effective columns say what dbt's own say, the other two when the runs were."""
-    renamed = SNAPSHOTS[name].get("snapshot_meta_column_names", {})
-    valid_from, valid_to = renamed.get("dbt_valid_from", "dbt_valid_from"), renamed.get("dbt_valid_to", "dbt_valid_to")
-    columns = f"effective_start_timestamp, {valid_from}, effective_end_timestamp, {valid_to}"
-    by_run = "insert_process_id, insert_timestamp, update_process_id, update_timestamp"
-    for row in project.rows(f"select {columns}, {by_run} from {{schema}}.{name}"):
-        start, by_dbt, end, end_by_dbt, wrote, inserted, closed, updated = row
-        assert start == by_dbt, (name, row)
-        assert times[wrote][0] <= inserted <= times[wrote][1], (name, row)
-        if closed is None:
-            assert (end, updated) == (HIGH, None), (name, row)
-            assert end_by_dbt == (datetime(9999, 1, 1) if "dbt_valid_to_current" in SNAPSHOTS[name] else None), row
-        else:
-            assert end == end_by_dbt, (name, row)
-            assert times[closed][0] <= updated <= times[closed][1], (name, row)
 
 
 #: Changes whose updated_at is NULL, and days for times: what was, and must be, cut at the times of the runs.

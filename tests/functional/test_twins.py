@@ -12,6 +12,7 @@ from dbt_cdc._hash_diff_layout import ADDED, IS_ENDED, IS_KEY
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, MODEL_OF
 from dbt_cdc._sql import is_odd_name
 from dbt_cdc._types import widens
+from tests.support.hash_diff import PROPERTIES
 from tests.support.project import Project
 
 TYPES = [
@@ -28,7 +29,11 @@ SAID = """
         'layout': dbt_cdc._hash_diff_layout(),
         'odd': [],
         'widens': [],
+        'hash_diff_properties': {},
     } %}
+    {% for format in ['delta', 'iceberg'] %}
+        {% do said.hash_diff_properties.update({format: dbt_cdc._for_format('hash_diff_properties', format)()}) %}
+    {% endfor %}
     {% for type in var('read') %}{% do said.text_of.update({type: dbt_cdc._text_pattern(type)}) %}{% endfor %}
     {% for name in var('names') if dbt_cdc._is_odd_name(name) %}{% do said.odd.append(name) %}{% endfor %}
     {% for narrow in var('types') %}{% for wide in var('types') if dbt_cdc._widens(narrow, wide) %}
@@ -56,6 +61,7 @@ def test_macros_and_python_say_the_same(project: Project) -> None:
         "is_key": IS_KEY,
         "is_ended": IS_ENDED,
     }
+    assert said["hash_diff_properties"] == PROPERTIES  # which the tests of loads give their tables
     assert said["odd"] == [name for name in NAMES if is_odd_name(name)] == ["a b", "a.b", "a=b", "a\nb"]
     # a whole number as a floating one is another text, so another digest
     floats = ("float", "double")

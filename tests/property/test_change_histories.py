@@ -129,15 +129,13 @@ def write_states(project: Project, drawn: list[list[State]]) -> None:
 def test_every_way_to_tell_the_changes_of_a_table_gives_the_same_rows(project: Project) -> None:
     changes, drawn = Changes(project), draw_histories()
     write_states(project, drawn)
-    # what `data_before` adds to `key_op` and lacks of `data_before_after` is the package's own: Iceberg shows it
-    logs = LOGS if changes.format == "iceberg" else ("key_op", "data_before_after")
-    told = {"fed": "'{schema}.fed'", "noted": "'{schema}.noted'", **{mode: f"ref('{mode}')" for mode in logs}}
+    told = {"fed": "'{schema}.fed'", "noted": "'{schema}.noted'", **{mode: f"ref('{mode}')" for mode in LOGS}}
     changes.create("fed", COLUMNS)
     changes.create("noted", COLUMNS, properties=MERGE_ON_READ[changes.format])
     if changes.format == "delta":
         changes.create("bare", COLUMNS, feed=False)
         told["bare"] = "'{schema}.bare'"
-    project.write({f"models/{mode}.sql": LOGGED.replace("MODE", repr(mode)) for mode in logs})
+    project.write({f"models/{mode}.sql": LOGGED.replace("MODE", repr(mode)) for mode in LOGS})
 
     versions: dict[str, list[str]] = {table: [] for table in told}
     for commit in range(-1, len(COMMITS)):
@@ -145,14 +143,14 @@ def test_every_way_to_tell_the_changes_of_a_table_gives_the_same_rows(project: P
             changes.write(table, statement(commit, changes.format))
             versions[table].append(changes.versions(table)[-1])
         if commit in RUNS:
-            project.dbt("run", "--select", *logs)
+            project.dbt("run", "--select", *LOGS)
     for table, call in told.items():
         forms = ["net"] if table == "bare" else ["cdc", "net", "latest_state"]
         body = ANSWERS.replace("TABLE", call.replace("{schema}", project.schema)).replace("FORMS", repr(forms))
         for name, commit in {"BEGIN": BEGIN, "END": END}.items():
             body = body.replace(name, versions[table][commit])
         project.write({f"models/of_{table}.sql": body})
-    project.dbt("run", "--exclude", *logs)
+    project.dbt("run", "--exclude", *LOGS)
 
     for table in told:
         rows = project.rows(f"select question, op, version, before, after from {{schema}}.of_{table}")

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from tests.support.drawn import asked_for, carried, draw
 from tests.support.project import Project
-from tests.support.snapshots import SOURCES, snapshot
+from tests.support.snapshots import SOURCES, check_times, snapshot
 
 VARIABLE = "DBT_CDC_DAYS"
 HISTORIES = asked_for(VARIABLE, 100)
@@ -121,9 +121,12 @@ def test_snapshots_hold_the_records_that_the_days_ask_for(project: Project) -> N
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": yaml.safe_dump({"snapshots": list(entries())})})
     states = draw_days()
     runs: dict[str | None, int | None] = {None: None}
+    times = {}
     for day, state in enumerate(states, 1):
         supply(project, state, day)
-        runs[snapshot(project)] = day
+        began = datetime.now()
+        run = snapshot(project)
+        runs[run], times[run] = day, (began, datetime.now())
         if day == DAYS:  # the last day again
             snapshot(project)
     for name, rules in SNAPSHOTS.items():
@@ -133,6 +136,7 @@ def test_snapshots_hold_the_records_that_the_days_ask_for(project: Project) -> N
         first = min(wrong, default=None)
         assert first is None, f"{name}: {[{k: r for k, r in state.items() if k[0] == first} for state in states]}"  # type: ignore[index]
         assert len(got) == len(expected) > HISTORIES
+        check_times(project, name, times, datetime(9999, 1, 1) if rules.high else None)
     project.dbt("test")
 
 

@@ -7,8 +7,7 @@
     {%- set columns = dbt_cdc._snapshot_columns(node) -%}
     {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(0) -%}{%- endif -%}
     {%- set given = dbt_cdc._source_columns_of(target, columns) -%}
-    {%- set no_key = [] -%}
-    {%- for key in dbt_cdc._keys(node.config) -%}{%- do no_key.append('(' ~ key ~ ') is null') -%}{%- endfor -%}
+    {%- set no_key = dbt_cdc._null_keys(dbt_cdc._keys(node.config)) -%}
     {#- a key may be an expression that is never NULL, and the table have columns of its owner's #}
     {%- set empty = 'cast(' ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " as string) = 'True' and (" ~ no_key | join(' and ') ~ ' or '
                     ~ given | join(' is null and ') ~ ' is null)' -%}

@@ -32,15 +32,21 @@
 {%- endmacro -%}
 
 
+{%- macro _null_keys(keys) -%}
+    {#- The conditions that a key expression is NULL. -#}
+    {%- set conditions = [] -%}
+    {%- for key in keys -%}{%- do conditions.append('(' ~ key ~ ') is null') -%}{%- endfor -%}
+    {%- do return(conditions) -%}
+{%- endmacro -%}
+
+
 {%- macro _source_faults(strategy, sql) -%}
     {#- Grouped by one hash, which is cheaper than by the keys; the keys themselves are looked at only where hashes meet. -#}
     {%- set keys = dbt_cdc._keys(strategy) -%}
-    {%- set nulls = [] -%}
-    {%- for key in keys -%}{%- do nulls.append('(' ~ key ~ ') is null') -%}{%- endfor -%}
     {%- set found -%}
         select coalesce(sum(null_keys), 0) as null_keys, coalesce(sum(if(rows > 1, 1, 0)), 0) as repeated
         from (
-            select count(*) as rows, count_if({{ nulls | join(' or ') }}) as null_keys
+            select count(*) as rows, count_if({{ dbt_cdc._null_keys(keys) | join(' or ') }}) as null_keys
             from (
                 {{ sql }}
             ) as source_rows

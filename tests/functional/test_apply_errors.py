@@ -371,24 +371,16 @@ def test_a_wrong_batch_is_refused_with_what_is_wrong_and_changes_nothing(project
     project.write({f"models/{name}.sql": text for name, (text, _) in REFUSED.items()})
     project.dbt("run", "--vars", "{run: 0}")
     project.sql("alter table {schema}.column_of_its_owner add columns (note int)")
-    before = state(project)
+    before = {table: project.contents(table) for table in project.tables()}
     said = project.error("run", "--vars", "{run: 1}")
     for name, (_, sentences) in REFUSED.items():
         mine = next(part for part in said.split("model.consumer.")[1:] if part.startswith(name + " "))
         for sentence in sentences:
             assert sentence in mine, f"{name}: {mine}"
         assert project.rows(f"select id, v from {{schema}}.{name} order by id") == [(1, "a"), (2, "b"), (3, "c")], name
-    assert state(project) == before
+    assert {table: project.contents(table) for table in project.tables()} == before
     own = {table for name in REFUSED for table in (name, f"{name}__events")}
     assert project.tables() == own | {"becomes_scd1_with_a_log__changes"}
-
-
-def state(project: Project) -> dict[str, Any]:
-    """Columns and rows of all tables."""
-    return {
-        table: (project.columns(table), sorted(project.rows(f"select * from {{schema}}.{table}"), key=repr))
-        for table in project.tables()
-    }
 
 
 #: a model with wrong options -> what is said of it

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.support.project import Project
@@ -37,10 +35,6 @@ MODELS = {
 TABLES = ("hashed__base", "hashed__history", "applied", "applied__events", "snapped")
 
 
-def contents(project: Project, table: str) -> tuple[Any, ...]:
-    return project.columns(table), sorted(project.rows(f"select * from {{schema}}.{table}"), key=str)
-
-
 def test_a_column_that_would_make_a_table_unusable_is_refused_before_and_after_the_first_run(project: Project) -> None:
     name = NAMES[project.file_format]
     project.write(MODELS)
@@ -57,11 +51,11 @@ def test_a_column_that_would_make_a_table_unusable_is_refused_before_and_after_t
     project.sql("drop table {schema}.rows")
     project.sql(f"create table {{schema}}.rows using parquet as select * from values {known} as t(id, v)")
     project.dbt("build", "--vars", "{day: 1}")
-    before = {table: contents(project, table) for table in TABLES}
+    before = {table: project.contents(table) for table in TABLES}
     project.sql("drop table {schema}.rows")
     project.sql(f"create table {{schema}}.rows using parquet as select {more.format(2)}")
     refused(2)
-    assert before == {table: contents(project, table) for table in TABLES}
+    assert before == {table: project.contents(table) for table in TABLES}
 
 
 @pytest.mark.one_format("delta")  # whose change feed has columns of its own, and fails by backticks
@@ -80,7 +74,7 @@ def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(pro
     project.sql("create table {schema}.rows using parquet as select 1 as id, 1 as v")
     project.dbt("build", "--vars", "{day: 1}")
     logs = tuple(f"{name}__changes" for name in ("hashed", "applied", "snapped"))
-    before = {table: contents(project, table) for table in TABLES + logs}
+    before = {table: project.contents(table) for table in TABLES + logs}
     project.sql("drop table {schema}.rows")
     project.sql(
         "create table {schema}.rows using parquet as select 1 as id, 2 as v, 'x' as `a``b`, 'i' as _change_type"
@@ -89,7 +83,7 @@ def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(pro
     for name in ("a`b", "_change_type"):
         said = f"column '{name}' has a name by which a table of format 'delta' with a change log fails"
         assert message.count(f"{said}: rename it, or leave it out") == 3
-    assert before == {table: contents(project, table) for table in TABLES + logs}
+    assert before == {table: project.contents(table) for table in TABLES + logs}
     project.sql("drop table {schema}.rows")
     project.sql("create table {schema}.rows using parquet as select 1 as id, 2 as v")
     project.dbt("build", "--vars", "{day: 2}")

@@ -35,7 +35,8 @@ class Project:
     """Write files, run dbt, read rows: one schema per project, so that tests never meet."""
 
     def __init__(self, folder: Path, spark: SparkSession, schema: str, target: Mapping[str, Any]) -> None:
-        self.folder, self.spark, self.schema, self.logged = folder, spark, schema, 0
+        self.folder, self.spark, self.schema = folder, spark, schema
+        self.log_file, self.logged = folder / "logs/dbt.log", 0
         self.file_format = str(target["file_format"])
         folder.mkdir(parents=True, exist_ok=True)
         packages = folder / "dbt_packages"
@@ -86,7 +87,7 @@ class Project:
     def invoke(self, *arguments: str) -> dbtRunnerResult:
         """Run a dbt command, whatever comes of it."""
         folder = str(self.folder)
-        self.logged = len(self.log())
+        self.logged = self.log_file.stat().st_size if self.log_file.exists() else 0
         command = [*arguments, "--project-dir", folder, "--profiles-dir", folder]
         return dbtRunner().invoke([*command, "--log-path", folder + "/logs", "--no-use-colors", "--quiet"])
 
@@ -117,12 +118,11 @@ class Project:
 
     def log(self) -> str:
         """What all commands so far have logged."""
-        log = self.folder / "logs/dbt.log"
-        return log.read_text() if log.exists() else ""
+        return self.log_file.read_text()
 
     def new_log(self) -> str:
         """What the last command has logged."""
-        return self.log()[self.logged :]
+        return self.log_file.read_bytes()[self.logged :].decode()
 
     def sql(self, statement: str) -> None:
         """Run a statement with `{schema}` filled in."""
@@ -135,6 +135,10 @@ class Project:
     def columns(self, table: str) -> list[tuple[str, str]]:
         """Names and types of a table's columns, in order."""
         return [(f.name, f.dataType.simpleString()) for f in self.spark.table(f"{self.schema}.{table}").schema]
+
+    def contents(self, table: str) -> tuple[list[tuple[str, str]], list[tuple[Any, ...]]]:
+        """A table's columns and rows, in one order."""
+        return self.columns(table), sorted(self.rows(f"select * from {{schema}}.{table}"), key=repr)
 
     def tables(self) -> set[str]:
         """All tables and views of the project's schema."""

@@ -63,7 +63,7 @@ test-iceberg: setup ## the tests on Iceberg
 	  --table-format iceberg $(OPTIONS)
 
 test-all: ## every test on both formats, also those that `make test` asks of one (some hours)
-	$(MAKE) --no-print-directory test-delta test-iceberg OPTIONS="--every-test $(OPTIONS)"
+	$(MAKE) --no-print-directory --jobs 1 test-delta test-iceberg OPTIONS="--every-test $(OPTIONS)"
 
 # Hudi's own tests, and those that ask the same of every format
 test-hudi: $(HUDI)/ready ## Hudi, on pyspark 3.5

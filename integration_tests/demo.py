@@ -185,6 +185,8 @@ def main() -> None:
     parser.add_argument("--target", default="delta")
     target = parser.parse_args().target
     os.chdir(HERE)
+    # the warehouse beside this file, which every demo begins anew, and none that a user's own profile names
+    os.environ.pop("DBT_CDC_WAREHOUSE", None)
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", submit_arguments(target, NO_SYNC))
     quiet_spark()
     parse_macros_once()

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from tests.support.places import write_zone
+from tests.support.places import in_zone
 from tests.support.project import Project
 from tests.support.shared import shared_project
 from tests.support.snapshots import SOURCES, supply
@@ -629,12 +629,8 @@ def test_positions_sort_as_the_logs_of_their_sources_and_instants_stay_what_they
             ),
         }
     )
-    zone_of_tests = project.spark.conf.get("spark.sql.session.timeZone")
-    try:
-        write_zone(project, "America/New_York")
+    with in_zone(project, "America/New_York"):
         project.dbt("run")
-    finally:
-        project.spark.conf.set("spark.sql.session.timeZone", str(zone_of_tests))
     scn, zero = "00009007199254740993", "0" * 20
     assert project.rows("select id, _sequence from {schema}.positions order by id") == [
         (0, f"00000027:00000758:0005/00000027:00000758:0003/{zero[:-1]}2"),
@@ -692,12 +688,8 @@ def test_a_timestamp_is_utc_in_any_session_time_zone(project: Project) -> None:
     project.write(
         {"models/events.sql": model(f"from_debezium({table('raw')}, columns={columns}, encodings={encodings})")}
     )
-    zone = project.spark.conf.get("spark.sql.session.timeZone")
-    try:
-        project.spark.conf.set("spark.sql.session.timeZone", "America/New_York")
+    with in_zone(project, "America/New_York"):
         project.dbt("run")
-    finally:
-        project.spark.conf.set("spark.sql.session.timeZone", zone)
     seconds = int(datetime(2023, 11, 14, 22, 13, 20, tzinfo=timezone.utc).timestamp())
     assert project.rows("select unix_seconds(at), wall, unix_seconds(_ts) from {schema}.events") == [
         (seconds, SEEN, seconds)

@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from dbt_cdc.hashing import hash_expression
-from tests.support.places import PLACES, at
+from tests.support.places import PLACES, at, in_zone
 from tests.support.project import Project
 
 pytestmark = pytest.mark.one_format("iceberg")
@@ -67,7 +67,7 @@ def test_the_macro_and_the_python_side_agree_for_names_and_relations_wherever_th
     wide = "select {{ dbt_cdc.hash(ref('wide_rows')) }} as digest from {{ ref('wide_rows') }}"
     project.write({"models/source_rows.sql": SOURCE, "models/digests.sql": DIGESTS,
                    "models/wide_rows.sql": WIDE, "models/wide_digests.sql": wide})  # fmt: skip
-    with at(project.spark, PLACES[0]):
+    with in_zone(project, PLACES[0][1]), at(project.spark, PLACES[0]):
         project.dbt("run")
         frame = project.spark.table(f"{project.schema}.source_rows")
         fields = {field.name: field for field in frame.schema.fields}

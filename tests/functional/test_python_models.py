@@ -154,7 +154,7 @@ PANDAS_ON_SPARK_MODEL = """
 """
 
 
-@pytest.mark.filterwarnings("default")  # pandas-on-Spark gives its advice by warnings
+@pytest.mark.filterwarnings("ignore:'PYARROW_IGNORE_TIMEZONE'", "ignore:If `index_col` is not specified")
 def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Project) -> None:
     project.configure(models={"+materialized": "table"})
     project.write(

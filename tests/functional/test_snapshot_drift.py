@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta, timezone
 
 import pytest
 
-from tests.support.places import write_zone
+from tests.support.places import in_zone
 from tests.support.project import Project
 from tests.support.snapshots import HIGH
 
@@ -61,9 +61,7 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
             as_text,
         )
     write(project, "zoned", BY_TIME, known, known)
-    zone_of_tests = project.spark.conf.get("spark.sql.session.timeZone")
-    try:
-        write_zone(project, "Pacific/Kiritimati")  # where it is tomorrow for most of the day
+    with in_zone(project, "Pacific/Kiritimati"):  # where it is tomorrow for most of the day
         for number in range(4):
             run(project, number)
         write(
@@ -78,8 +76,6 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
             "is timestamp, got timestamp_ntz from updated_at, which the session's time zone would shift: cast it"
             in said
         )
-    finally:
-        project.spark.conf.set("spark.sql.session.timeZone", str(zone_of_tests))
     late = "select id, v, dbt_updated_at, dbt_valid_to is null from {schema}.late order by id, dbt_valid_from"
     assert project.rows(late) == [
         (1, "a", datetime(2024, 1, 1), True),

@@ -38,3 +38,15 @@ def write_zone(project: Project, zone: str) -> None:
     profiles = yaml.safe_load(file.read_text())
     profiles["consumer"]["outputs"]["test"]["server_side_parameters"]["spark.sql.session.timeZone"] = zone
     file.write_text(yaml.safe_dump(profiles))
+
+
+@contextmanager
+def in_zone(project: Project, zone: str) -> Iterator[None]:
+    """dbt and the session in a time zone, and afterwards in the one before."""
+    before = str(project.spark.conf.get("spark.sql.session.timeZone"))
+    write_zone(project, zone)
+    try:
+        yield
+    finally:
+        write_zone(project, before)
+        project.spark.conf.set("spark.sql.session.timeZone", before)

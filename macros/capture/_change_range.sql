@@ -21,6 +21,8 @@
             {%- do faults.append("range (" ~ ('earliest' if begin is none else begin) ~ ", " ~ end
                 ~ "] goes beyond the last commit, expected one up to "
                 ~ dbt_cdc._commit_name(table, last) ~ "; leave `end` out to read up to the latest") -%}
+        {%- elif earliest and timeline.feed_lacks and table.log is none -%}
+            {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'begins', first, fed)) -%}
         {%- elif end is not none and earliest and to < from -%}
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'ends', first, fed)) -%}
         {%- elif end is not none and to < from -%}
@@ -64,7 +66,8 @@
     {%- do return("range (" ~ begin ~ ", " ~ (end if end is not none else 'latest') ~ "] " ~ what ~ " before " ~ place
         ~ ", expected one that begins at or after " ~ since
         ~ " and ends up to " ~ dbt_cdc._commit_name(table, table.timeline.commits | length - 1)
-        ~ ("; begin there, or at 'earliest'" if what == 'begins' else "; ask for a later `end`")) -%}
+        ~ ("; ask for a later `end`" if what == 'ends' else "; begin there" if table.timeline.feed_lacks and table.log is none
+           else "; begin there, or at 'earliest'")) -%}
 {%- endmacro -%}
 
 

@@ -8,10 +8,12 @@
     {#- what the first commit in the list changed can be compared with nothing if there were others before it -#}
     {%- set whole = commits[0].version == '0' -%}
     {%- set comparable_from = kept + 1 if kept > 0 or not whole else 0 -%}
-    {%- set fed_from = [dbt_cdc._delta_fed_from(commits), comparable_from, allowed] | max -%}
+    {%- set switched_on = dbt_cdc._delta_fed_from(commits) -%}
+    {%- set fed_from = [switched_on, comparable_from, allowed] | max -%}
     {%- do return({
         'commits': commits,
         'feed_from': fed_from if dbt_cdc._is_delta_feed_on(properties) else none,
+        'feed_lacks': whole and fed_from == switched_on and dbt_cdc._delta_writes_rows(commits[:switched_on]),
         'images_from': [kept, allowed] | max,
         'whole': whole,
         'renamed': renamed,
@@ -41,6 +43,16 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do return(fed.since or 0) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_writes_rows(first_commits) -%}
+    {#- `first_commits`: a table's first, which may have made it without rows. -#}
+    {%- for commit in first_commits -%}
+        {%- set makes_it = loop.first and commit.operation in ['CREATE TABLE', 'CREATE OR REPLACE TABLE'] -%}
+        {%- if not (commit.quiet or makes_it) -%}{%- do return(true) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(false) -%}
 {%- endmacro -%}
 
 

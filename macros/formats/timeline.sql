@@ -1,6 +1,7 @@
 {#- What a table can still tell about its past, as one mapping for all formats:
     commits      oldest first: {version (string), micros (commit time since 1970 UTC), operation}
     feed_from    place in `commits` of the first commit whose row changes the format's feed holds; none: no feed
+    feed_lacks   true if there are commits before it whose rows are in no feed, though nothing is gone (Delta)
     images_from  place in `commits` of the oldest version that can still be read
     whole        true if the first commit in the list is the table's first, so that before it there was nothing
     renamed      place of the last commit that renamed a column: images before it have other columns; none: not said

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.changes import MERGE_ON_READ, Changes
-from tests.support.places import write_zone
+from tests.support.places import in_zone
 from tests.support.project import Project
 from tests.support.shared import shared_project
 
@@ -86,11 +86,8 @@ def ranges(spark: SparkSession, target: dict[str, Any]) -> Iterator[Asked]:
         project.dbt("run")
         # a session on the other side of the world reads a timestamp as its own
         changes.ask(**in_tokyo)
-        write_zone(project, "Asia/Tokyo")
-        try:
+        with in_zone(project, "Asia/Tokyo"):
             project.dbt("run", "--select", "in_tokyo")
-        finally:
-            spark.conf.set("spark.sql.session.timeZone", "UTC")
         yield Asked(changes, list(names["m"]))
 
 
@@ -345,7 +342,11 @@ def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(c
     changes.write(
         "late", WRITES[0], switch % "true", WRITES[1], switch % "false", WRITES[2], switch % "true", WRITES[3]
     )
+    # what was switched on before the first rows came has them all
+    changes.create("empty_first", "id int, v string", feed=False)
+    changes.write("empty_first", switch % "true", WRITES[0])
     changes.ask(
+        all="'{schema}.empty_first', unique_key='id'",
         ok="'{schema}.late', unique_key='id', begin=5",
         first="'{schema}.late', unique_key='id'",
         gap="'{schema}.late', unique_key='id', begin=2",
@@ -354,13 +355,9 @@ def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(c
         ended="'{schema}.late', unique_key='id', end=3",
     )
     message = changes.project.error("run")
-    assert (
-        "range (earliest, 3] ends before the change feed, expected one that begins at or after version 5 (" in message
-    )
-    assert message.count("begins before the change feed, expected one that begins at or after version 5 (") == 3
-    update = [("u", (1, "a"), (1, "z"))]
-    assert changes.answer("ok", "late") == update
-    assert changes.answer("first", "late") == update
+    assert message.count("begins before the change feed, expected one that begins at or after version 5 (") == 5
+    assert message.count("; begin there\n") == 5 and "or at 'earliest'" not in message
+    assert changes.answer("ok", "late") == [("u", (1, "a"), (1, "z"))]
 
 
 def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes: Changes) -> None:

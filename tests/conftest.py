@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import sys
@@ -14,6 +15,7 @@ from typing import Any
 import dbt.parser.manifest
 import dbt.task.runnable
 import pytest
+from dbt.adapters.spark import session
 from dbt_common.tests import enable_test_caching
 from pyspark.sql import SparkSession
 
@@ -52,9 +54,21 @@ def write_no_manifests() -> None:
         module.write_manifest = lambda *_: None  # type: ignore[attr-defined]
 
 
+def leave_files_of_dropped_tables() -> None:
+    """Iceberg starts Spark jobs for each table that goes with its files, and those of a test run go with its warehouse."""
+    stock = session.Cursor.execute
+
+    @functools.wraps(stock)
+    def execute(self: session.Cursor, sql: str, *parameters: Any) -> None:
+        stock(self, sql.removesuffix(" purge"), *parameters)
+
+    session.Cursor.execute = execute  # type: ignore[method-assign]
+
+
 def pytest_configure() -> None:
     quick_spark.parse_macros_once()
     write_no_manifests()
+    leave_files_of_dropped_tables()
     enable_test_caching()  # dbt's own, of what it finds in the text of macros
 
 

@@ -1,33 +1,10 @@
 {#- The statements that make the tables of apply_changes. -#}
 
-{%- macro _apply_create(relation, query, using, properties, clauses='', replace=false) -%}
-    {%- set sql -%}
-create {{ 'or replace ' if replace }}table {{ relation }}
-using {{ using }}
-    {%- if properties %}
-tblproperties ({{ dbt_cdc._property_list(properties) }})
-    {%- endif %}
-    {%- if clauses %}
-{{ clauses }}
-    {%- endif %}
-as
-{{ query }}
-    {%- endset -%}
-    {%- do return(sql) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_create_temporary(relation, query) -%}
-    {%- set using = dbt_cdc._for_format('temporary_format', dbt_cdc._file_format())() -%}
-    {%- do return(dbt_cdc._apply_create(relation, query, using, dbt_cdc._apply_shared_properties())) -%}
-{%- endmacro -%}
-
-
 {%- macro _apply_create_ledger(plan, query) -%}
-    {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._apply_shared_properties()) -%}
+    {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._shared_properties()) -%}
     {%- do properties.update({'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson}) -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
-    {%- do return(dbt_cdc._apply_create(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',
+    {%- do return(dbt_cdc._create_as(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',
                                         dbt_cdc._apply_replaces(plan))) -%}
 {%- endmacro -%}
 
@@ -35,11 +12,11 @@ as
 {%- macro _apply_make_temporary(plan, relation, query) -%}
     {#- One of the run's own tables, in place of itself where it was made before; _apply_drop drops it. -#}
     {%- if relation in plan.made -%}
-        {%- do dbt_cdc._apply_execute(dbt_cdc._for_format('drop_temporary', plan.format)(relation)) -%}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._drop_temporary(relation)) -%}
     {%- else -%}
         {%- do plan.made.append(relation) -%}
     {%- endif -%}
-    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_temporary(relation, query)) -%}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._create_temporary(relation, query)) -%}
 {%- endmacro -%}
 
 
@@ -64,7 +41,7 @@ as
 {%- macro _apply_create_target(plan, query, properties) -%}
     {%- set clauses = [partition_cols(label='partitioned by'), clustered_cols(label='clustered by'), location_clause(),
                        dbt_cdc._comment_clause()] -%}
-    {%- do return(dbt_cdc._apply_create(
+    {%- do return(dbt_cdc._create_as(
         plan.target, get_select_subquery(query) if config.get('contract').enforced else query, plan.format, properties,
         clauses | map('trim') | select | join('\n'), dbt_cdc._apply_replaces(plan))) -%}
 {%- endmacro -%}
@@ -73,17 +50,6 @@ as
 {%- macro _apply_replaces(plan) -%}
     {#- `or replace`, so that a reader never misses the table: where it may be there, or the format knows a table by nothing else -#}
     {%- do return(plan.replace or dbt_cdc._formats()[plan.format].replace_conflicts) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_shared_properties() -%}
-    {#- What all tables of the model have of its `tblproperties`. -#}
-    {%- set properties = {} -%}
-    {%- for name, value in (config.get('tblproperties') or {}).items()
-        if name in dbt_cdc._formats()[dbt_cdc._file_format()].shared_properties -%}
-        {%- do properties.update({name: value}) -%}
-    {%- endfor -%}
-    {%- do return(properties) -%}
 {%- endmacro -%}
 
 

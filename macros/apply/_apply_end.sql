@@ -16,29 +16,10 @@
 
 
 {%- macro _apply_drop(plan, leftovers) -%}
-    {#- This run's temporary tables, and those of killed runs: older than any run that may still be at work. -#}
-    {%- set drop = dbt_cdc._for_format('drop_temporary', plan.format) -%}
-    {%- for relation in plan.made -%}
-        {%- do dbt_cdc._apply_execute(drop(relation)) -%}
+    {#- This run's temporary tables, and those of killed runs. -#}
+    {%- for relation in plan.made + leftovers -%}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._drop_temporary(relation)) -%}
     {%- endfor -%}
-    {%- for name in leftovers -%}
-        {%- do dbt_cdc._apply_execute(drop(plan.target.incorporate(path={'identifier': name}))) -%}
-    {%- endfor -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_leftovers(relations) -%}
-    {#- Temporary tables begin with the time of their run (_apply_relations). -#}
-    {%- set names = [] -%}
-    {%- set prefix = (relations.target.identifier ~ '__dbt_tmp_') | lower -%}
-    {%- set own = modules.re.escape(prefix) ~ '\\d{8}t\\d{12}_\\w{8}(_images|_touched|_changes)?' -%}
-    {%- set a_day_ago = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=1) -%}
-    {%- set oldest = prefix ~ a_day_ago.strftime('%Y%m%dt%H%M%S') -%}
-    {%- for row in run_query('show tables in ' ~ relations.target.include(identifier=false) ~ ' like '
-                             ~ dbt_cdc._literal(relations.target.identifier ~ '__dbt_tmp_*')) -%}
-        {%- if modules.re.fullmatch(own, row[1] | lower) and row[1] | lower < oldest -%}{%- do names.append(row[1]) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- do return(names) -%}
 {%- endmacro -%}
 
 

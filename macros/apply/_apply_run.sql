@@ -1,15 +1,13 @@
 {#- The steps of a run of apply_changes. -#}
 {%- macro _apply_relations(batch) -%}
     {%- set target = this.incorporate(type='table') -%}
-    {#- the run's own tables: two runs of one model at once never meet in them -#}
-    {%- set own = target.identifier ~ '__dbt_tmp_' ~ batch.replace('-', '_') | lower -%}
     {%- do return({
         'target': target,
         'ledger': dbt_cdc._companion(target, 'events'),
-        'stage': target.incorporate(path={'identifier': own}),
-        'images': target.incorporate(path={'identifier': own ~ '_images'}),
-        'touched': target.incorporate(path={'identifier': own ~ '_touched'}),
-        'changes': target.incorporate(path={'identifier': own ~ '_changes'}),
+        'stage': dbt_cdc._temporary_relation(target, batch),
+        'images': dbt_cdc._temporary_relation(target, batch, 'images'),
+        'touched': dbt_cdc._temporary_relation(target, batch, 'touched'),
+        'changes': dbt_cdc._temporary_relation(target, batch, 'changes'),
     }) -%}
 {%- endmacro -%}
 

@@ -3,10 +3,10 @@
 {%- materialization apply_changes, adapter='spark', supported_languages=['sql', 'python'] -%}
     {%- set options = dbt_cdc._check_options(dbt_cdc._apply_options(), dbt_cdc._apply_option_faults()) -%}
     {%- set language = model['language'] -%}
-    {%- set batch = modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y%m%dT%H%M%S%f') ~ '-' ~ invocation_id[:8] -%}
+    {%- set batch = dbt_cdc._run_name() -%}
     {%- set relations = dbt_cdc._apply_relations(batch) -%}
     {%- set state = dbt_cdc._apply_state(relations, batch) -%}
-    {%- set leftovers = dbt_cdc._apply_leftovers(relations) -%}
+    {%- set leftovers = dbt_cdc._leftover_tables(relations.target) -%}
 
     {#- the log's key follows from options that the plan refuses, with all that is wrong beside them -#}
     {%- if not dbt_cdc._apply_drift_faults(dbt_cdc._apply_kept_options(options), state.kept) -%}
@@ -18,7 +18,7 @@
     {%- set query = dbt_cdc._apply_typed(compiled_code, relations, state, options) if language == 'sql' -%}
     {%- call statement('stage', language=language) -%}
         {%- if language == 'sql' -%}
-            {{ dbt_cdc._apply_create_temporary(relations.stage, query) }}
+            {{ dbt_cdc._create_temporary(relations.stage, query) }}
         {%- else -%}
             {{ create_table_as(False, relations.stage, compiled_code, language) }}
         {%- endif -%}

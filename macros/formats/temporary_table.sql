@@ -1,6 +1,6 @@
 {#- The tables of one run: plain files where the catalog takes them, which is quicker; gone with their files at the end. -#}
-{%- macro delta__temporary_format() -%}{%- do return('parquet') -%}{%- endmacro -%}
+{%- macro default__temporary_format() -%}{%- do return('parquet') -%}{%- endmacro -%}
 {%- macro iceberg__temporary_format() -%}{%- do return('iceberg') -%}{%- endmacro -%}
 
-{%- macro delta__drop_temporary(relation) -%}{%- do return('drop table if exists ' ~ relation) -%}{%- endmacro -%}
+{%- macro default__drop_temporary(relation) -%}{%- do return('drop table if exists ' ~ relation) -%}{%- endmacro -%}
 {%- macro iceberg__drop_temporary(relation) -%}{%- do return('drop table if exists ' ~ relation ~ ' purge') -%}{%- endmacro -%}

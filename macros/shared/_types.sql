@@ -81,6 +81,17 @@
 {%- endmacro -%}
 
 
+{%- macro _is_untyped(type) -%}
+    {#- Whether it is, or has inside, the type of NULL; not where a struct's field has that name. -#}
+    {%- do return(modules.re.search('\\bvoid\\b(?!:)', type) is not none) -%}
+{%- endmacro -%}
+
+
+{%- macro _typed(type) -%}
+    {%- do return(modules.re.sub('\\bvoid\\b(?!:)', 'string', type)) -%}
+{%- endmacro -%}
+
+
 {%- macro _type_text(type) -%}
     {#- A type's text, as Spark gives it, as SQL takes it: with the names in structs quoted, and a `timestamp` that stays an
         instant where `spark.sql.timestampType` is TIMESTAMP_NTZ. -#}

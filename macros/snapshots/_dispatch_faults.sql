@@ -35,7 +35,8 @@
     ] -%}
     {%- set macros = {'dbt': [], 'dbt_cdc': [], 'others': []} -%}
     {%- for called in found -%}
-        {%- set is_ours = 'macro.dbt_cdc.' in ([called.macro.unique_id] + called.macro.depends_on.macros) | join(' ') -%}
+        {%- set own = 'macro[.]dbt_cdc[.][a-z]+__' ~ called.macro.name.split('__')[-1] ~ '( |$)' -%}
+        {%- set is_ours = modules.re.search(own, ([called.macro.unique_id] + called.macro.depends_on.macros) | join(' ')) -%}
         {%- set owner = 'dbt' if called.macro.package_name in ['dbt', 'dbt_spark'] else ('dbt_cdc' if is_ours else 'others') -%}
         {%- do macros[owner].append(called.macro.unique_id) -%}
     {%- endfor -%}

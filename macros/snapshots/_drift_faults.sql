@@ -73,7 +73,7 @@
         {%- set value = dbt_cdc._quote(column.name) -%}
         {%- do counted.append('count_if(' ~ value ~ ' is not null and try_cast(' ~ value ~ ' as ' ~ column.kept ~ ') is null)') -%}
     {%- endfor -%}
-    {%- set counts = run_query('select ' ~ counted | join(', ') ~ ' from ' ~ dbt_cdc._staging_relation(shape.target)
+    {%- set counts = run_query('select ' ~ counted | join(', ') ~ ' from ' ~ shape.staging
                                ~ " where dbt_cdc_kind <> 'delete'")[0] -%}
     {%- for column in columns -%}
         {%- if counts[loop.index0] -%}

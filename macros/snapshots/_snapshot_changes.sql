@@ -42,7 +42,7 @@
 
     compared as (
         select
-            {{ dbt_cdc._compared_columns(source_columns, existing, no_source) if new_record else 'source_data.*' }},
+            {{ dbt_cdc._compared_columns(source_columns, existing, no_source if new_record else none) }},
             {%- for key in keys %}
             coalesce(source_data.{{ key }}, snapshotted_data.{{ key }}) as dbt_cdc_key_{{ loop.index }},
             {%- endfor %}
@@ -94,15 +94,15 @@
 
 
 {%- macro _compared_columns(source_columns, existing, no_source) -%}
-    {#- For hard_deletes: new_record, where the record of the deletion carries the last known values. -#}
+    {#- `no_source`: the condition of a deletion that gets a record of its own, with the last known values (hard_deletes: new_record).
+        A text is cast, so that no column of the staging is a char(n), which Spark pads as it reads it and Delta plans no merge from. -#}
     {%- set selected = [] -%}
     {%- for column in source_columns -%}
         {%- set quoted, given = dbt_cdc._quote(column.name), dbt_cdc._given_value(column, existing) -%}
-        {%- if column.name | lower in existing -%}
-            {%- do selected.append('if(' ~ no_source ~ ', snapshotted_data.' ~ quoted ~ ', ' ~ given ~ ') as ' ~ quoted) -%}
-        {%- else -%}
-            {%- do selected.append(given) -%}
-        {%- endif -%}
+        {%- set given = 'cast(' ~ given ~ ' as string)' if column.dtype == 'string' else given -%}
+        {%- set known = no_source is not none and column.name | lower in existing -%}
+        {%- set value = 'if(' ~ no_source ~ ', snapshotted_data.' ~ quoted ~ ', ' ~ given ~ ')' if known else given -%}
+        {%- do selected.append(value ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
     {%- do return((selected + ['source_data.dbt_cdc_updated_at', 'source_data.dbt_cdc_copies']) | join(',\n            ')) -%}
 {%- endmacro -%}

@@ -1,9 +1,9 @@
 {#- From the changes of a run to the records that it writes. -#}
 
-{%- macro _staging_shape(staging, strategy, target_relation) -%}
-    {#- What is known of the changes, for the merge and what follows it: the source's columns in order, `source_types` by lower-case
-        name, the type of dbt_valid_from; later also `counts` of inserts, updates and deletes, what is `kept` beside the session's
-        tables, and whether `any_returning` key was found. -#}
+{%- macro _staging_shape(staging, strategy, target_relation, given) -%}
+    {#- What is known of the changes, for the merge and what follows it: the table that they are in, the source's columns in order,
+        `source_types` by lower-case name, the type of dbt_valid_from; later also `counts` of inserts, updates and deletes, and
+        whether `any_returning` key was found. `given`: the source's columns, which may have no type there. -#}
     {%- set source_columns, time = [], namespace(type=none) -%}
     {%- set columns = adapter.get_columns_in_relation(staging) -%}
     {%- set computed = dbt_cdc._written_columns(strategy) | map('lower') | list -%}
@@ -15,24 +15,29 @@
             {%- do source_columns.append(column.name) -%}
         {%- endif -%}
     {%- endfor -%}
+    {%- set types = dbt_cdc._whole_types(staging, columns) -%}
+    {%- for column in given if dbt_cdc._is_untyped(column.dtype) -%}
+        {%- do types.update({column.name | lower: column.dtype}) -%}
+    {%- endfor -%}
     {%- do return({
         'strategy': strategy,
+        'staging': staging,
         'target': target_relation,
         'source_columns': source_columns,
-        'source_types': dbt_cdc._whole_types(staging, columns),
+        'source_types': types,
         'time_type': time.type,
-        'kept': ['changes'],
         'any_returning': false,
     }) -%}
 {%- endmacro -%}
 
 
-{%- macro _snapshot_starts(shape, changes, returning) -%}
+{%- macro _snapshot_starts(shape) -%}
     {#- The changes with the time at which each new record starts. It is the strategy's updated_at, unless that lies
         within what is known of the key (a deleted row that returns with its old updated_at, a change without a newer
         one) or is NULL: then the snapshot's own time, so that versions never overlap and always end. Such a record needs
         a dbt_scd_id of its own too, as dbt's is made of key and updated_at. Where the source's clock is ahead of the
         run's, what is known of the key ends later than now. -#}
+    {%- set returning = shape.any_returning -%}
     {%- set known = ['dbt_cdc_valid_from'] + (['dbt_cdc_last_end'] if returning else []) %}
     select *, if(dbt_cdc_kind = 'delete' or dbt_cdc_is_late, {{ dbt_cdc._run_time(shape.time_type, known) }}, dbt_cdc_updated_at)
             as dbt_cdc_start
@@ -40,9 +45,9 @@
         select changes.*,{{ ' dbt_cdc_last_end,' if returning }}
             coalesce(dbt_cdc_kind <> 'delete' and (dbt_cdc_updated_at is null or dbt_cdc_updated_at <= dbt_cdc_valid_from
                 {{- ' or dbt_cdc_updated_at <= dbt_cdc_last_end' if returning }}), false) as dbt_cdc_is_late
-        from {{ changes }} as changes
+        from {{ shape.staging }} as changes
         {%- if returning %}
-        left join {{ returning }} as returning
+        left join ({{ dbt_cdc._returning_keys(shape) }}) as returning
             on changes.dbt_cdc_kind = 'insert'
                 and {{ dbt_cdc._same_numbered(dbt_cdc._keys(shape.strategy), 'changes.dbt_cdc_key_', 'returning.dbt_cdc_returning_key_') }}
         {%- endif %}
@@ -71,7 +76,7 @@
 {%- endmacro -%}
 
 
-{%- macro _returning_keys(shape, staging) -%}
+{%- macro _returning_keys(shape) -%}
     {#- The keys without an open record that have been there before, with the end of their last version, which is its start
         where stock dbt closed it by a clock behind the source's. -#}
     {%- set keys, columns = dbt_cdc._keys(shape.strategy), dbt_cdc._snapshot_columns() -%}
@@ -83,7 +88,7 @@
         from {{ shape.target }}
         where not ({{ dbt_cdc._is_open() }})
     ) as closed
-    left semi join (select * from {{ staging }} where dbt_cdc_kind = 'insert') as inserted
+    left semi join (select * from {{ shape.staging }} where dbt_cdc_kind = 'insert') as inserted
         on {{ dbt_cdc._same_numbered(keys, 'dbt_cdc_key_', 'dbt_cdc_returning_key_') }}
     group by {{ named }}
 {%- endmacro -%}
@@ -93,7 +98,9 @@
     {#- Column of the snapshot -> SQL over _snapshot_starts. -#}
     {%- set columns, options = dbt_cdc._snapshot_columns(), dbt_cdc._snapshot_settings() -%}
     {%- set values = {} -%}
-    {%- for name in shape.source_columns -%}{%- do values.update({name: dbt_cdc._quote(name)}) -%}{%- endfor -%}
+    {%- for name in shape.source_columns -%}
+        {%- do values.update({name: 'null' if shape.source_types[name | lower] == 'void' else dbt_cdc._quote(name)}) -%}
+    {%- endfor -%}
     {%- set scd_id -%}
         case when dbt_cdc_kind = 'delete' then {{ snapshot_hash_arguments(['dbt_cdc_scd_id', 'dbt_cdc_now']) | trim }}
             when dbt_cdc_is_late then {{ snapshot_hash_arguments(['dbt_cdc_new_scd_id', 'dbt_cdc_now']) | trim }}

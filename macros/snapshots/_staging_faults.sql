@@ -1,4 +1,4 @@
-{%- macro _staging_faults(shape, source_sql, options, existing) -%}
+{%- macro _staging_faults(shape, options, existing) -%}
     {#- What only the comparison shows: keys that are not there or not unique, in the source and among the open records, and
         too many records to close. Leaves the counts in `shape`. -#}
     {%- set strategy, target_relation = shape.strategy, shape.target -%}
@@ -18,15 +18,17 @@
                 count_if(dbt_cdc_kind = 'delete') as deleted,
                 count(dbt_cdc_copies) as supplied,
                 max(dbt_cdc_copies) as copies
-            from {{ dbt_cdc._staging_relation(target_relation) }}
+            from {{ shape.staging }}
             group by {{ keys | join(', ') }}
         ) as changed_keys
     {%- endset -%}
     {%- set counts = run_query(found).rows[0] -%}
     {%- do shape.update(counts={
         'insert': counts['inserted'] | int, 'update': counts['updated'] | int, 'delete': counts['deleted'] | int}) -%}
+    {#- as they were when they were compared #}
+    {%- set repeated_rows = 'select * from ' ~ shape.staging ~ ' where dbt_cdc_copies > 1' -%}
     {%- set faults = dbt_cdc._source_key_faults(
-        dbt_cdc._keys(strategy), source_sql, counts['without_key'] | int, counts['repeated'] | int) -%}
+        dbt_cdc._keys(strategy), repeated_rows, counts['without_key'] | int, counts['repeated'] | int) -%}
     {%- if counts['several_open'] | int > 0 -%}
         {%- do faults.append(counts['several_open'] ~ " key(s) have several open records in " ~ target_relation
             ~ ": close all but one of each by hand, then run again") -%}
@@ -43,7 +45,7 @@
     {%- endif -%}
     {%- if options.operational_metadata and shape.time_type == 'string' -%}
         {%- do faults.extend(dbt_cdc._updated_at_faults(
-            strategy, '(select * from ' ~ dbt_cdc._staging_relation(target_relation) ~ " where dbt_cdc_kind <> 'delete') as changes")) -%}
+            strategy, '(select * from ' ~ shape.staging ~ " where dbt_cdc_kind <> 'delete') as changes")) -%}
     {%- endif -%}
     {#- with operational columns this was asked already, of all records -#}
     {%- if shape.counts['insert'] > 0 and not options.operational_metadata -%}
@@ -84,7 +86,7 @@
 
         select cast(max(dbt_cdc_end) as string)
         from far
-        left semi join (select * from {{ dbt_cdc._staging_relation(shape.target) }} where dbt_cdc_kind = 'insert') as inserted
+        left semi join (select * from {{ shape.staging }} where dbt_cdc_kind = 'insert') as inserted
             on {{ dbt_cdc._same_numbered(keys, 'dbt_cdc_key_', 'far.dbt_cdc_ended_key_') }}
         {%- if is_last %}
         left anti join later

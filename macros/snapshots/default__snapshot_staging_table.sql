@@ -1,9 +1,9 @@
 {#- What a snapshot run will change, worked out once.
 
     dbt-spark turns what this macro returns into a view, which would be evaluated again and again. So the changes are
-    computed here, in one join of the source and the open records, and kept by Spark (`cache table`) under a name of
-    this run's own, from which the merge reads. Of the view dbt asks the columns only: they are those that the table has by then.
-    All that can be wrong is found here too, before the target is touched. -#}
+    computed here, in one join of the source and the open records, and kept in a table of this run's own, from which the merge
+    reads. Of the view dbt asks the columns only: they are those that the table has by then.
+    All that can be wrong is found here too, in the same table, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._columns_of_source(source_sql) -%}
@@ -15,35 +15,18 @@
         + dbt_cdc._operational_table_faults(target_relation, existing, options)
         + dbt_cdc._source_shape_faults(strategy, source_sql, columns, options)
         + dbt_cdc._retyped_faults(strategy, columns, target_relation, existing)) -%}
-    {%- set staging = dbt_cdc._staging_relation(target_relation) -%}
-    {%- set changes = dbt_cdc._snapshot_changes(strategy, source_sql, columns, target_relation, target_columns) -%}
-    {%- do run_query('cache table ' ~ staging ~ ' as\n' ~ changes) -%}
-    {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation) -%}
-    {%- set faults = dbt_cdc._staging_faults(shape, source_sql, options, existing) + dbt_cdc._drift_faults(shape, existing) -%}
-    {%- if faults -%}{%- do dbt_cdc._forget_changes(shape) -%}{%- endif -%}
+    {%- set staging = dbt_cdc._temporary_relation(target_relation, dbt_cdc._run_name(), 'changes') -%}
+    {%- set typed = dbt_cdc._with_types(source_sql, columns, existing) -%}
+    {%- do run_query(dbt_cdc._create_temporary(
+        staging, dbt_cdc._snapshot_changes(strategy, typed, columns, target_relation, target_columns))) -%}
+    {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation, columns) -%}
+    {%- set faults = dbt_cdc._staging_faults(shape, options, existing) + dbt_cdc._drift_faults(shape, existing) -%}
+    {%- if faults -%}{%- do run_query(dbt_cdc._drop_temporary(staging)) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._take_new_columns(shape, existing) -%}
-    {%- do dbt_cdc._look_up_returning(shape, staging) -%}
+    {%- do dbt_cdc._look_up_returning(shape) -%}
     {%- do model.update({'_dbt_cdc_shape': shape}) -%}
     {%- do return('select * from ' ~ target_relation ~ ' where false') -%}
-{%- endmacro -%}
-
-
-{%- macro _staging_relation(target_relation, kind='changes') -%}
-    {#- Threads share a session, and snapshots of one name may lie in several schemas. -#}
-    {%- set own = local_md5(model.unique_id)[:8] ~ '_' ~ invocation_id.replace('-', '') -%}
-    {%- do return(api.Relation.create(
-        identifier='dbt_cdc__' ~ target_relation.identifier ~ '__' ~ kind ~ '__' ~ own, type='view')) -%}
-{%- endmacro -%}
-
-
-{%- macro _forget_changes(shape) -%}
-    {#- the last one first: `returning` reads `changes`, and can't be found any more once that is gone -#}
-    {%- for kind in shape.kept | reverse -%}
-        {%- set kept = dbt_cdc._staging_relation(this, kind) -%}
-        {%- do run_query('uncache table if exists ' ~ kept) -%}
-        {%- do run_query('drop view if exists ' ~ kept) -%}
-    {%- endfor -%}
 {%- endmacro -%}
 
 
@@ -56,12 +39,10 @@
 {%- endmacro -%}
 
 
-{%- macro _look_up_returning(shape, staging) -%}
+{%- macro _look_up_returning(shape) -%}
     {#- Only where it can matter: there are new keys, and the strategy takes its times from the source. -#}
     {%- if shape.counts['insert'] == 0
             or shape.strategy.updated_at | trim == snapshot_get_time() | trim -%}{%- do return(none) -%}{%- endif -%}
-    {%- set returning = dbt_cdc._staging_relation(shape.target, 'returning') -%}
-    {%- do run_query('cache table ' ~ returning ~ ' as\n' ~ dbt_cdc._returning_keys(shape, staging)) -%}
-    {%- do shape.kept.append('returning') -%}
-    {%- do shape.update(any_returning=run_query('select 1 as found from ' ~ returning ~ ' limit 1').rows | length > 0) -%}
+    {%- set found = run_query('select 1 as found from (' ~ dbt_cdc._returning_keys(shape) ~ ') as returning limit 1') -%}
+    {%- do shape.update(any_returning=found.rows | length > 0) -%}
 {%- endmacro -%}

@@ -1,8 +1,10 @@
-{#- dbt-spark's own, then the kept changes go, and dbt's log line gets the counts. -#}
+{#- dbt-spark's own, then the temporary tables go, this run's and those of killed ones, and dbt's log line gets the counts. -#}
 {%- macro spark__post_snapshot(staging_relation) -%}
     {%- do dbt.spark__post_snapshot(staging_relation) -%}
     {%- set shape = model.pop('_dbt_cdc_shape') -%}
-    {%- do dbt_cdc._forget_changes(shape) -%}
+    {%- for relation in [shape.staging] + dbt_cdc._leftover_tables(shape.target) -%}
+        {%- do run_query(dbt_cdc._drop_temporary(relation)) -%}
+    {%- endfor -%}
     {%- do dbt_cdc._tell_snapshot(shape.counts['insert'], shape.counts['update'], shape.counts['delete']) -%}
 {%- endmacro -%}
 

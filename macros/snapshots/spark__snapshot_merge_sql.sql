@@ -35,11 +35,8 @@
 
 
 {%- macro _merge_source(shape, values) -%}
-    {#- Two rows for a changed key: one closes its open record, one is inserted. Both come out of one reading of the kept
-        changes: over Iceberg, Spark does not find what it keeps a second time in one statement and computes it anew, at
-        another time of day. Every column has a name that the target can't have, as the key's expressions must find the
-        target's columns alone. -#}
-    {%- set staging, returning = dbt_cdc._staging_relation(shape.target), dbt_cdc._staging_relation(shape.target, 'returning') -%}
+    {#- Two rows for a changed key: one closes its open record, one is inserted. Every column has a name that the target can't have,
+        as the key's expressions must find the target's columns alone. -#}
     select
         {{ dbt_cdc._numbered(dbt_cdc._keys(shape.strategy)) | join(', ') }},
         dbt_cdc_scd_id, dbt_cdc_now, dbt_cdc_start, dbt_cdc_closes
@@ -47,7 +44,7 @@
         if(dbt_cdc_closes, null, {{ value }}) as dbt_cdc_column_{{ loop.index }}
         {%- endfor %}
     from (
-        {{ dbt_cdc._snapshot_starts(shape, staging, returning if shape.any_returning else none) }}
+        {{ dbt_cdc._snapshot_starts(shape) }}
     ) as starts
     lateral view explode(case dbt_cdc_kind when 'insert' then array(false)
         {%- if shape.strategy.hard_deletes != 'new_record' %} when 'delete' then array(true)

@@ -69,6 +69,9 @@ def test_a_snapshot_macro_of_the_project_itself_stops_the_run_unless_it_calls_th
     error = project.error("snapshot")
     assert f"snapshot.consumer.s: dbt_cdc's snapshot macros work only together, and {others}" in error + project.log()
     assert project.tables() == {"things"}
+    # another macro of the package is not that one
+    project.write({"macros/merge.sql": macro.replace("MERGE", "{{ dbt_cdc.companion(target, 'changes') }}")})
+    assert others in project.error("snapshot") + project.log()
     project.write({"macros/merge.sql": called})
     project.dbt("snapshot")
     supply(project, "(1, 'eu', 'b')", COLUMNS)
@@ -240,16 +243,11 @@ def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Projec
     assert "OK (0 new, 0 changed, 0 deleted)" in project.run_results()["s"]["message"]
 
 
-#: What another run does between this run's comparison and its merge: dbt adds columns just then. Spark would renew what
-#: it keeps for this run if the other one were in the same application, so it is frozen first.
+#: What another run does between this run's comparison and its merge: dbt adds columns just then.
 OTHER_RUN = """
 {% macro spark__create_columns(relation, columns) %}
     {% if var('other_run', '') %}
-        {% set kept = dbt_cdc._staging_relation(this) | string %}
-        {% do run_query('create or replace table ' ~ relation ~ '_frozen using FORMAT as select * from ' ~ kept) %}
-        {% do run_query('uncache table ' ~ kept) %}
-        {% do run_query('create or replace temporary view ' ~ kept ~ ' as select * from ' ~ relation ~ '_frozen') %}
-        {% do run_query(var('other_run').replace('TARGET', relation | string)) %}
+        {% do run_query(var('other_run').replace('TARGET', relation | string).replace('SCHEMA', relation.schema)) %}
     {% endif %}
 {% endmacro %}
 """
@@ -257,7 +255,7 @@ OTHER_RUN = """
 
 def test_a_run_that_was_overtaken_by_another_fails_and_no_key_has_two_open_records(project: Project) -> None:
     write(project, "{operational_metadata: true}")
-    project.write({"macros/other_run.sql": OTHER_RUN.replace("FORMAT", project.file_format)})
+    project.write({"macros/other_run.sql": OTHER_RUN})
     supply(project, "(1, 'eu', 'a'), (2, 'eu', 'b')", COLUMNS)
     project.dbt("snapshot")
 
@@ -291,6 +289,28 @@ def test_a_run_that_was_overtaken_by_another_fails_and_no_key_has_two_open_recor
         (2, "eu", "b", False),
         (3, "eu", "c", True),
     ]
+
+
+@pytest.mark.one_format("delta")  # which has Spark renew what is cached of a table, in all sessions, when it is written
+def test_what_was_compared_and_checked_is_merged_whatever_the_source_has_become(project: Project) -> None:
+    write(project, "{operational_metadata: true, max_delete_fraction: 0.1}")
+    project.write({"macros/other_run.sql": OTHER_RUN})
+    supply(project, "(1, 'eu', 'a'), (2, 'eu', 'b')", COLUMNS)
+    project.dbt("snapshot")
+
+    supply(project, "(1, 'eu', 'a2'), (2, 'eu', 'b'), (3, 'eu', 'c')", COLUMNS)
+    project.dbt("snapshot", "--vars", '{other_run: "delete from SCHEMA.things"}')
+    assert "OK (1 new, 1 changed, 0 deleted)" in project.run_results()["s"]["message"]
+    assert project.rows("select * from {schema}.things") == []
+    assert contents(project) == [
+        (1, "eu", "a", False),
+        (1, "eu", "a2", True),
+        (2, "eu", "b", True),
+        (3, "eu", "c", True),
+    ]
+    assert project.tables() == {"s", "things"}
+    assert "would close 3 of 3 live records" in project.error("snapshot")
+    assert project.tables() == {"s", "things"}
 
 
 @pytest.mark.one_format("iceberg")  # where dbt-spark's view lies in no schema

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.functional.test_snapshot_time_zones import write_zone
+from tests.support.places import in_zone
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 
@@ -152,12 +152,8 @@ def test_another_open_end_opens_no_second_records_without_operational_columns_ei
     told = "has open records with the end 9999-01-01 00:00:00, but 'dbt_valid_to_current' is not set: set the option"
     assert error.count(told) == 2
     write(project, stamped={**stamped, **end}, compared={**compared, **end}, ahead=stamped)
-    zone_of_tests = str(project.spark.conf.get("spark.sql.session.timeZone"))
-    try:
-        write_zone(project, "Asia/Tokyo")
+    with in_zone(project, "Asia/Tokyo"):
         error = project.error("snapshot", "--exclude", "ahead")
-    finally:
-        write_zone(project, zone_of_tests)
     assert (
         error.count("is to_timestamp('9999-01-01'), another time in this session: set the option, or the session's")
         == 2

@@ -1,0 +1,86 @@
+{#- The tables of one run, beside the table that it writes: what a run reads more than once is in them, as it was when it was read.
+    (Spark's cache is no such place: Spark fills it anew whenever another session of the application writes what was read.) -#}
+
+{%- macro _run_name() -%}
+    {#- The time first, for _leftover_tables; then what tells two runs at once apart. -#}
+    {%- do return(modules.datetime.datetime.now(modules.pytz.utc).strftime('%Y%m%dT%H%M%S%f') ~ '-' ~ invocation_id[:8]) -%}
+{%- endmacro -%}
+
+
+{%- macro _temporary_relation(target, run, kind=none) -%}
+    {#- `run`: its name. Two runs of one node at once never meet in them. -#}
+    {%- set own = target.identifier ~ '__dbt_tmp_' ~ run.replace('-', '_') | lower ~ ('_' ~ kind if kind else '') -%}
+    {%- do return(target.incorporate(path={'identifier': own}, type='table')) -%}
+{%- endmacro -%}
+
+
+{%- macro _create_temporary(relation, query) -%}
+    {%- set using = dbt_cdc._for_format('temporary_format', dbt_cdc._file_format())() -%}
+    {%- do return(dbt_cdc._create_as(relation, query, using, dbt_cdc._shared_properties())) -%}
+{%- endmacro -%}
+
+
+{%- macro _drop_temporary(relation) -%}
+    {%- do return(dbt_cdc._for_format('drop_temporary', dbt_cdc._file_format())(relation)) -%}
+{%- endmacro -%}
+
+
+{%- macro _leftover_tables(target) -%}
+    {#- Those of killed runs: older than any run that may still be at work. -#}
+    {%- set relations = [] -%}
+    {%- set prefix = (target.identifier ~ '__dbt_tmp_') | lower -%}
+    {%- set own = modules.re.escape(prefix) ~ '\\d{8}t\\d{12}_\\w{8}(_images|_touched|_changes)?' -%}
+    {%- set a_day_ago = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=1) -%}
+    {%- set oldest = prefix ~ a_day_ago.strftime('%Y%m%dt%H%M%S') -%}
+    {%- for row in run_query('show tables in ' ~ target.include(identifier=false) ~ ' like '
+                             ~ dbt_cdc._literal(target.identifier ~ '__dbt_tmp_*')) -%}
+        {%- if modules.re.fullmatch(own, row[1] | lower) and row[1] | lower < oldest -%}
+            {%- do relations.append(target.incorporate(path={'identifier': row[1]})) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(relations) -%}
+{%- endmacro -%}
+
+
+{%- macro _create_as(relation, query, using, properties, clauses='', replace=false) -%}
+    {%- set sql -%}
+create {{ 'or replace ' if replace }}table {{ relation }}
+using {{ using }}
+    {%- if properties %}
+tblproperties ({{ dbt_cdc._property_list(properties) }})
+    {%- endif %}
+    {%- if clauses %}
+{{ clauses }}
+    {%- endif %}
+as
+{{ query }}
+    {%- endset -%}
+    {%- do return(sql) -%}
+{%- endmacro -%}
+
+
+{%- macro _shared_properties() -%}
+    {#- What all tables of a node have of its `tblproperties`. -#}
+    {%- set properties = {} -%}
+    {%- for name, value in (config.get('tblproperties') or {}).items()
+        if name in dbt_cdc._formats()[dbt_cdc._file_format()].shared_properties -%}
+        {%- do properties.update({name: value}) -%}
+    {%- endfor -%}
+    {%- do return(properties) -%}
+{%- endmacro -%}
+
+
+{%- macro _with_types(query, columns, known) -%}
+    {#- A column of NULLs alone (`null as name`) has no type, and no table takes it so: it gets that of the table, and string where the
+        table has no such column. `columns`: of the query; `known`: types by lower-case name. -#}
+    {%- set selected, untyped = [], [] -%}
+    {%- for column in columns -%}
+        {%- set quoted = dbt_cdc._quote(column.name) -%}
+        {%- if dbt_cdc._is_untyped(column.dtype) -%}
+            {%- set type = known.get(column.name | lower, column.dtype) -%}
+            {%- do untyped.append('cast(' ~ quoted ~ ' as ' ~ dbt_cdc._type_text(dbt_cdc._typed(type)) ~ ') as ' ~ quoted) -%}
+        {%- endif -%}
+        {%- do selected.append(untyped[-1] if dbt_cdc._is_untyped(column.dtype) else quoted) -%}
+    {%- endfor -%}
+    {%- do return('select ' ~ selected | join(', ') ~ ' from (\n' ~ query ~ '\n) as given' if untyped else query) -%}
+{%- endmacro -%}

@@ -1,0 +1,53 @@
+"""The tables of one run leave nothing behind when it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from dbt.adapters.spark import session
+
+from tests.support.project import Project
+from tests.support.snapshots import SOURCES, supply
+
+FILES = {
+    "models/sources.yml": SOURCES,
+    "models/m.sql": """
+        {{ config(materialized='apply_changes', unique_key='id',
+                  meta={'dbt_cdc': {'sequence_by': 'seq', 'stored_as_scd_type': 2}}) }}
+        select id, v, seq from {{ source('raw', 'things') }}
+    """,
+    "snapshots/s.yml": """
+        snapshots:
+          - name: s
+            relation: source('raw', 'things')
+            config: {unique_key: id, strategy: check, check_cols: [v], hard_deletes: invalidate}
+    """,
+}
+
+
+def test_temporary_tables_go_with_their_files(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session.Cursor, "execute", session.Cursor.execute.__wrapped__)  # as it is outside of tests
+    project.write(FILES)
+    for rows in ("(1, 'a', 1), (2, 'b', 1)", "(1, 'c', 2)"):
+        supply(project, rows, "id, v, seq")
+        project.dbt("build")
+    assert project.rows("select id, v, __END_AT from {schema}.m order by 1, 2") == [
+        (1, "a", 2),
+        (1, "c", None),
+        (2, "b", None),
+    ]
+    assert project.rows("select id, v, dbt_valid_to is null from {schema}.s order by 1, 2") == [
+        (1, "a", False),
+        (1, "c", True),
+        (2, "b", False),
+    ]
+    warehouse = Path(project.spark.conf.get("spark.sql.warehouse.dir").removeprefix("file:"))
+    places = {"delta": warehouse / f"{project.schema}.db", "iceberg": warehouse / project.schema}
+    folder = places[project.file_format]
+    assert {path.relative_to(folder).parts[0] for path in folder.rglob("*.parquet")} == {
+        "things",
+        "m",
+        "m__events",
+        "s",
+    }

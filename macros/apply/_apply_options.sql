@@ -54,6 +54,11 @@
         {%- do faults.append("'ignore_null_updates: " ~ given.ignore_null_updates | lower ~ "' contradicts '" ~ list
                              ~ "' beside it: give one of them") -%}
     {%- endfor -%}
+    {%- set names_deletes = given.get('apply_as_deletes') or given.get('apply_as_truncates') -%}
+    {%- if given.get('max_delete_fraction') is not none and not names_deletes and given.get('source_kind') != 'snapshot' -%}
+        {%- do faults.append("option 'max_delete_fraction' has no meaning where no event is a delete, got "
+            ~ dbt_cdc._value_text(given.max_delete_fraction) ~ ": set apply_as_deletes, or take it out") -%}
+    {%- endif -%}
     {%- set retention = given.get('tombstone_retention') -%}
     {%- if retention is string and not dbt_cdc._apply_span(retention) -%}
         {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"

@@ -47,5 +47,6 @@
     {%- set count = 'select count(*) from ' ~ ledger ~ " where _dbt_cdc_kind = 'delete'" -%}
     {%- set before = run_query(count)[0][0] -%}
     {%- do dbt_cdc._apply_purge(ledger, format, kept, retention, batch, markers) -%}
-    {%- do return((before - run_query(count)[0][0]) ~ ' tombstone(s) older than ' ~ retention ~ ' purged') -%}
+    {%- do return((before - run_query(count)[0][0]) ~ ' delete(s) forgotten: processed more than ' ~ retention
+                  ~ ' ago, or outdone by a later event') -%}
 {%- endmacro -%}

@@ -20,9 +20,7 @@
     {%- set given = given if given is mapping else {} -%}
     {%- set ignored = dbt_cdc._names_in(given.get('ignore_columns')) + columns.ignore -%}
     {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + columns.sensitive -%}
-    {#- what the model says of its columns comes before what it may have from the project -#}
-    {%- set keys = (columns.key or dbt_cdc._key_in(config)
-                    or dbt_cdc._key_in(given)) | unique | list -%}
+    {%- set keys = dbt_cdc._hash_diff_key(model) -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored) -%}
     {%- if foreign and not should_full_refresh() -%}
         {%- do faults.append(existing ~ " is a table that hash_diff did not make, its rows would be lost. "
@@ -63,6 +61,17 @@
         'table_properties': properties,
         'failing_names': dbt_cdc._failing_names(format),
     }) -%}
+{%- endmacro -%}
+
+
+{%- macro _hash_diff_key(node) -%}
+    {#- What a model says of its columns comes before what it may have from the project. -#}
+    {%- set marked, given = [], dbt_cdc._meta(node) -%}
+    {%- for column in node.columns.values() -%}
+        {%- set options = (column.meta or {}).get('dbt_cdc') -%}
+        {%- if options is mapping and options.get('key') is sameas true -%}{%- do marked.append(column.name) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return((marked or dbt_cdc._key_in(node.config) or dbt_cdc._key_in(given if given is mapping else {})) | unique | list) -%}
 {%- endmacro -%}
 
 

@@ -36,7 +36,7 @@
     {%- set hashed = node.config.get('materialized') == 'hash_diff' -%}
     {%- set asked = dbt_cdc._names_in(unique_key) | map('lower') | sort -%}
     {%- set own = dbt_cdc._key_of_node(node) | map('lower') | sort -%}
-    {%- do return(asked == own or (hashed and asked == dbt_cdc._key_in(node.config) | map('lower') | sort)) -%}
+    {%- do return(asked == own or (hashed and asked == dbt_cdc._hash_diff_key(node) | map('lower') | sort)) -%}
 {%- endmacro -%}
 
 

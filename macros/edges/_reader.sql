@@ -2,9 +2,13 @@
 
 {%- macro _check_reader(relation, by, given, asked) -%}
     {%- set faults = dbt_cdc._reader_faults() -%}
-    {#- the others check their options themselves -#}
-    {%- set checks_options = model.config.materialized not in ['apply_changes', 'hash_diff'] -%}
-    {%- if checks_options -%}{%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options())) -%}{%- endif -%}
+    {#- dbt compiles a model before its materialization checks them -#}
+    {%- set checks_options = model.config.materialized != 'hash_diff' -%}
+    {%- if model.config.materialized == 'apply_changes' -%}
+        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._apply_options()) + dbt_cdc._apply_option_faults()) -%}
+    {%- elif checks_options -%}
+        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options())) -%}
+    {%- endif -%}
     {%- set ways = dbt_cdc._reader_options()['ref_changes_by']['values'] -%}
     {%- if by not in ways and not (checks_options and by == dbt_cdc._meta().get('ref_changes_by')) -%}
         {%- do faults.append("ref_changes: by must be one of " ~ (ways | join(', ')) ~ ", got " ~ dbt_cdc._value_text(by)

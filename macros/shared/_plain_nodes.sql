@@ -13,6 +13,21 @@
 {%- endmacro -%}
 
 
+{%- macro _column_option_faults() -%}
+    {#- Options at columns, which no folder hands down: a column that was to be kept apart would be there for all to read. -#}
+    {%- set faults = [] -%}
+    {%- for node in graph.nodes.values() if node.unique_id in selected_resources
+        and node.resource_type in ['model', 'seed', 'snapshot'] and node.config.get('materialized') != 'hash_diff' -%}
+        {%- for column in node.columns.values() if (column.meta or {}).get('dbt_cdc') -%}
+            {%- do faults.append(node.unique_id ~ " (" ~ node.config.get('materialized') ~ "): column '" ~ column.name
+                ~ "' has meta.dbt_cdc, got " ~ dbt_cdc._value_text(column.meta.dbt_cdc)
+                ~ ", but only hash_diff models have options of columns: take it out, or set materialized") -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
 {%- macro _options_by_owner() -%}
     {%- do return({'apply_changes': dbt_cdc._apply_options(), 'hash_diff': dbt_cdc._hash_diff_options(),
                    'snapshots': dbt_cdc._snapshot_options()}) -%}

@@ -7,7 +7,8 @@
     {%- if not models or installed == dbt_cdc._version() -%}{%- do return([]) -%}{%- endif -%}
     {%- do return(["Python models (" ~ (models | join(', ')) ~ ") need the Python distribution dbt-cdc in the version of the dbt"
                    ~ " package, " ~ dbt_cdc._version() ~ "; installed: " ~ installed ~ ". Run in the project's folder:\n    "
-                   ~ "pip install ./" ~ adapter.config.packages_install_path ~ "/dbt_cdc"]) -%}
+                   ~ "pip install " ~ ('' if adapter.config.packages_install_path.startswith('/') else './')
+                   ~ adapter.config.packages_install_path ~ "/dbt_cdc"]) -%}
 {%- endmacro -%}
 
 

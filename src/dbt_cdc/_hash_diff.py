@@ -39,7 +39,8 @@ def hash_diff(
     Args:
         current: The state so far. None for a first load (all I), or what this function gave before: rows with
             operation D count as gone. Digests are made anew from its columns; those that it has are used only where it
-            lacks a column of `incoming`, as the table of a model with sensitive columns does.
+            lacks a column of `incoming`, as the table of a model with sensitive columns does. There `ignore_columns`
+            must be those that they were made with, which nothing can check: with others every row is U.
         incoming: The new extract.
         keys: Names of the key columns.
         extract_type: `full` (a key that is not supplied is D) or `delta` (it is X).
@@ -50,8 +51,8 @@ def hash_diff(
     Raises:
         ValueError: What is given is no Spark DataFrame; an option or a column is unknown; `incoming` has a column
             with a name that is added here, or either side has a name twice; two columns' types can't be compared; a
-            key has a NULL part or stands twice on one side; or the digests of `current` were made in another way and
-            can't be made anew there. The message lists the faults, and counts and shows some rows.
+            key has a NULL part or stands twice on one side; or the key digests of `current` were made in another way
+            and can't be made anew there. The message lists the faults, and counts and shows some rows.
     """
     keys, ignore_columns = _names(keys), _names(ignore_columns)
     _check_kinds(incoming, current, keys, ignore_columns)

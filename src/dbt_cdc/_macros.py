@@ -27,7 +27,8 @@ def upstream_of(dbt: Any, name: tuple[str, ...], v: Any, reader: str) -> str:
     if not name or not all(isinstance(part, str) for part in name):
         raise DbtRuntimeError(
             f"dbt_cdc: {running_model(reader)}: {reader} takes the names that dbt.ref or dbt.source takes, such as "
-            f"{reader}(dbt, spark, 'orders'), got {', '.join(type(part).__name__ for part in name) or 'none'}"
+            f"{reader}(dbt, spark, 'orders'), and all else by keyword, got "
+            f"{', '.join(type(part).__name__ for part in name) or 'none'}"
         )
     generated = dbt.ref.__globals__
     version = {} if v is None else {"v": v}
@@ -46,7 +47,7 @@ def upstream_of(dbt: Any, name: tuple[str, ...], v: Any, reader: str) -> str:
     raise DbtRuntimeError(
         f"dbt_cdc: {running_model(reader)} reads {call} by {reader}, but dbt knows no such upstream of it, and so "
         f"would not build that first. Add the line `dbt.ref({call})` to the model (a source takes both its names, here "
-        "and there: `dbt.source('raw', 'orders')`; all else that the function takes is given by keyword)"
+        "and there: `dbt.source('raw', 'orders')`; all else, such as `begin`, is given by keyword)"
     )
 
 

@@ -417,6 +417,12 @@ WRONG = {
             "option 'snapshot_version' has a meaning under 'source_kind: snapshot' only",
         ],
     ),
+    "no_deletes": (
+        model(FIRST, FIRST, {"sequence_by": "seq", "max_delete_fraction": 0.1}),
+        [
+            "option 'max_delete_fraction' has no meaning where no event is a delete, got 0.1: set apply_as_deletes, or take it out"
+        ],
+    ),
     "scd2": (
         model(FIRST, FIRST, {**SCD2, "apply_as_truncates": "op = 'T'"}),
         ["option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only"],

@@ -95,7 +95,9 @@ def test_deletes_of_one_version_of_a_model_are_forgotten_by_its_name(project: Pr
     project.dbt("run")
     purge = ("run-operation", "purge_tombstones", "--args")
     project.dbt(*purge, "{model: m.v2, retention: 0 seconds}")
-    assert "m.v2: 1 tombstone(s) older than 0 seconds purged" in project.log()
+    assert (
+        "m.v2: 1 delete(s) forgotten: processed more than 0 seconds ago, or outdone by a later event" in project.log()
+    )
     deletes = "select count_if(_dbt_cdc_kind = 'delete') from {schema}.m_v%s__events"
     assert [project.rows(deletes % version) for version in (1, 2)] == [[(1,)], [(0,)]]
     project.error(*purge, "{model: m.v3}")

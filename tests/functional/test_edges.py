@@ -385,6 +385,13 @@ REFUSED = {
         incremental("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', by='versoin')"),
         "ref_changes: by must be one of column, version, got \"versoin\", did you mean 'version'?",
     ),
+    "misspelt_option": refused(
+        "{{ config(materialized='apply_changes', unique_key='id',"
+        " meta={'dbt_cdc': {'ref_changes_by': 'versoin', 'stored_as_scd_type': 3}}) }}" + NEW,
+        "option 'ref_changes_by' must be one of column, version, got \"versoin\", did you mean 'version'?",
+        "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got 3",
+        "option 'sequence_by' is required",
+    ),
     "unsortable": refused(
         incremental("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', column='m')"),
         "column m of schema.orders is of type map<string,int>",
@@ -471,7 +478,9 @@ REFUSED = {
                 dbt.config(materialized="incremental", incremental_strategy="merge", unique_key="id")
                 return dbt_cdc.ref_changes(dbt, spark, dbt.ref("orders"))
         """,
-        ("takes the names that dbt.ref or dbt.source takes, such as ref_changes(dbt, spark, 'orders'), got",),
+        (
+            "takes the names that dbt.ref or dbt.source takes, such as ref_changes(dbt, spark, 'orders'), and all else by keyword, got",
+        ),
         path="models/{name}.py",
     ),
     "unnamed": Refused(

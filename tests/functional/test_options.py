@@ -90,8 +90,12 @@ def test_options_that_nothing_reads_are_told(project: Project) -> None:
 
 def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: Project) -> None:
     typo = "{'sequence_by': 'seq', 'ref_change_by': 'version', 'change_log': 'key_op', 'other': 1}"
+    apart = "columns: [{name: id}, {name: ssn, config: {meta: {dbt_cdc: {sensitive: true}}}}]"
     project.write(
         {
+            "models/apart.sql": "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'ssn'}}) }}"
+            " select 1 as id, 2 as ssn",
+            "models/apart.yml": f"models: [{{name: apart, {apart}}}]",
             "models/sound.sql": "select 1 as id",
             "models/typo.sql": "{{ config(materialized='table', meta={'dbt_cdc': " + typo + "}) }} select 1 as id",
         }
@@ -104,6 +108,8 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
         "model.consumer.typo (table): unknown option 'ref_change_by', did you mean 'ref_changes_by'? Correct it in its "
         "meta.dbt_cdc, or take it out",
         "model.consumer.typo (table): unknown option 'other'. Correct it in its meta.dbt_cdc, or take it out",
+        "model.consumer.apart (apply_changes): column 'ssn' has meta.dbt_cdc, got {\"sensitive\": true}, but only hash_diff models "
+        "have options of columns: take it out, or set materialized",
     ):
         assert fault in message, message
     message = project.error("run", "--select", "sound", "--vars", "{dbt_cdc: much}")

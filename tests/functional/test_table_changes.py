@@ -349,18 +349,23 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
             changes.project.spark.conf.set(f"spark.sql.catalog.elsewhere{name}", value)
         changes.project.sql("create table elsewhere.far.kept (id int, v string) using iceberg")
         changes.project.sql("insert into elsewhere.far.kept values (1, 'a')")
+        changes.project.sql("create table elsewhere.`far-away`.kept (id int, v string) using iceberg")
+        changes.project.sql("insert into elsewhere.`far-away`.kept values (1, 'b')")
         changes.project.write(
             {
                 "models/far.yml": "sources: [{name: far, schema: elsewhere.far, tables: [{name: kept}]}]",
                 "models/of_far.sql": "{{ config(materialized='table') }} select source, op, after.v"
                 " from {{ dbt_cdc.table_changes(source('far', 'kept'), unique_key='id') }}",
+                "models/of_far_away.sql": "{{ config(materialized='table') }} select after.v"
+                " from {{ dbt_cdc.table_changes('elsewhere.`far-away`.kept', unique_key='id') }}",
             }
         )
     message = changes.project.error("run")
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in message
     assert "by table_changes, but dbt knows no such upstream" in message
     assert (
-        "takes the names that dbt.ref or dbt.source takes, such as table_changes(dbt, spark, 'orders'), got" in message
+        "takes the names that dbt.ref or dbt.source takes, such as table_changes(dbt, spark, 'orders'), and all else by keyword, got"
+        in message
     )
     first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
     assert changes.answer("python_all", "kept") == [*first, ("u", (1, "a"), (1, "c"))]
@@ -373,7 +378,9 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     answers = ["python_all", "python_net", "python_none", "python_in_a_catalog", "sql_all", "in_a_catalog"]
     if changes.format == "iceberg":
         assert changes.project.rows("select * from {schema}.of_far") == [("elsewhere.far.kept", "i", "a")]
-        changes.project.sql("drop table {schema}.of_far")
+        assert changes.project.rows("select * from {schema}.of_far_away") == [("b",)]
+        for table in ("of_far", "of_far_away"):
+            changes.project.sql(f"drop table {{schema}}.{table}")
     assert changes.project.tables() == {"kept", *answers}
 
     schemas = {name: changes.project.columns(name) for name in answers}

@@ -80,6 +80,28 @@ def test_deletes_are_deletes_and_what_a_load_only_marks_is_no_change(project: Pr
     assert second == [(1, "A", "U", "i"), (2, "b", "I", "i"), (3, "c", "I", "d")]
 
 
+@pytest.mark.one_format("iceberg")
+def test_a_key_that_stands_at_the_columns_is_that_of_the_models_log(project: Project) -> None:
+    project.write(
+        {
+            "models/logged.py": """
+                def model(dbt, spark):
+                    return spark.sql("select 1 as id, 'a' as v")
+            """,
+            "models/logged.yml": """
+                models:
+                  - name: logged
+                    config: {materialized: hash_diff, meta: {dbt_cdc: {change_log: data_before_after}}}
+                    columns: [{name: id, config: {meta: {dbt_cdc: {key: true}}}}]
+            """,
+            "models/by_id.sql": ASK % "ref('logged'), unique_key='id'",
+        }
+    )
+    project.dbt("run")
+    assert project.rows("select op, id, v, w from {schema}.by_id") == [("i", 1, None, "a")]
+    assert "logged__changes" in (project.folder / "target/compiled/consumer/models/by_id.sql").read_text()
+
+
 def last_version(project: Project, name: str) -> str:
     """Id of the newest commit of a model's base table."""
     queries = {

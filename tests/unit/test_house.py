@@ -53,6 +53,9 @@ def test_a_public_macro_has_a_file_of_its_name_and_typed_arguments(path: Path, n
     assert isinstance(stated, list)
     assert [a["name"] for a in stated] == [n for n in named if n]
     assert all(a["type"] and a["description"] for a in stated)
+    may_be_none = dict(re.findall(r"(\w+)=(none)", arguments))
+    wrong = [a["name"] for a in stated if a["name"] in may_be_none and not re.match(r"any|optional\[", a["type"])]
+    assert not wrong
 
 
 @pytest.mark.parametrize("path", MACRO_FILES, ids=lambda path: path.name)

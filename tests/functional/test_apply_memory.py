@@ -191,7 +191,7 @@ def memory(spark: SparkSession, target: dict[str, Any]) -> Iterator[Memory]:
         yield memory
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 @pytest.mark.parametrize(("step", "table"), [(step, table) for step, tables in REMEMBERED.items() for table in tables])
 def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_ends_after(
     memory: Memory, step: str, table: str
@@ -199,31 +199,31 @@ def test_deletes_are_remembered_until_their_retention_and_versions_keep_their_en
     assert memory.seen[step][table] == REMEMBERED[step][table]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 @pytest.mark.parametrize("step", DELETES)
 def test_a_purge_forgets_the_deletes_whose_retention_is_over_after(memory: Memory, step: str) -> None:
     assert memory.deletes[step] == [(DELETES[step],)]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 @pytest.mark.parametrize("table", BATCHES)
 def test_a_purge_forgets_that_old_batches_are_done_and_not_that_this_one_is(memory: Memory, table: str) -> None:
     assert memory.batches[table] == [("applied", BATCHES[table]), ("begun", BATCHES[table])]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_a_purge_says_that_it_waits_for_a_run_that_was_killed(memory: Memory) -> None:
     assert "kept1: nothing purged, a run that was killed" in memory.project.log()
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_a_purge_of_an_unknown_model_names_the_one_meant(memory: Memory) -> None:
     # dbt says why in its log alone
     memory.project.error("run-operation", "purge_tombstones", "--args", "{model: kept3}")
     assert "unknown apply_changes model 'kept3', did you mean 'kept" in memory.project.log()
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.one_format("iceberg")
 def test_images_become_versions_and_missing_keys_deletes(project: Project) -> None:
     runs = [
         "(1, 'a', 1), (2, 'b', 1), (1, 'a', 2), (3, 'c', 2)",

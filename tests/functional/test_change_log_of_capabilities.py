@@ -313,6 +313,7 @@ READER_OF_LOG = """
 """
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_reader_takes_what_a_log_has_gained(project: Project) -> None:
     project.write({"models/logged.sql": LOGGED_BATCHES, "models/reader.sql": READER_OF_LOG})
     read = "select id, op, v from {schema}.reader order by id, op"

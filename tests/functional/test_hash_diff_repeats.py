@@ -325,6 +325,7 @@ def test_a_process_killed_while_it_writes_leaves_what_the_next_one_makes_good(
     assert not (tmp_path / "warehouse/metastore_db").exists()
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_date_that_is_loaded_again_without_rejects_has_none(project: Project) -> None:
     loaded = model(project, types={"v": "int"})
     for day, rejected in (("2020-01-01", "x"), ("2020-01-02", "y")):

@@ -125,6 +125,7 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
     assert project.rows("select op, before, after.`a b` from {schema}.logged__changes") == [("i", None, "x3")]
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_column_that_hudi_alone_keeps_is_one_like_any_other(project: Project) -> None:
     rows = "select 1 as id, '{{ var('day') }}.csv' as _hoodie_file_name, {{ var('day') }} as seq"
     project.write(

@@ -86,6 +86,7 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
     assert {types[name] for name in instants} == {"timestamp"}
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_new_column_of_hash_diff_is_an_instant_where_the_word_means_another_type(project: Project) -> None:
     extract = """
         def model(dbt, spark):

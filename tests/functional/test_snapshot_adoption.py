@@ -152,7 +152,13 @@ def test_a_snapshot_whose_name_another_package_has_too_is_named_with_its_package
     assert project.rows("select id, effective_end_timestamp from {schema}.of_crm") == [(1, HIGH)]
 
 
-@pytest.mark.parametrize("key", ["id", "concat_ws('-', 'k', id)"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        pytest.param("id", marks=pytest.mark.one_format("delta")),
+        pytest.param("concat_ws('-', 'k', id)", marks=pytest.mark.one_format("iceberg")),
+    ],
+)
 def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Project, key: str) -> None:
     compared = (
         "unique_key: " + key + "\n      strategy: check\n      check_cols: [status]\n      hard_deletes: new_record"

@@ -291,6 +291,7 @@ def test_nested_values_that_no_run_compares_are_cut_short_in_none(project: Proje
     assert project.rows("select v.a, v.b from {schema}.places where dbt_valid_to is null") == [(4, 3)]
 
 
+@pytest.mark.one_format("iceberg")
 def test_numbers_too_large_for_the_table_are_refused(project: Project) -> None:
     pairs = {
         "count": ("1", "3000000000L", "int", "bigint"),

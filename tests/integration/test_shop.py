@@ -199,8 +199,8 @@ def test_the_demo_tells_the_story_of_its_tables(shop: Project, capsys: pytest.Ca
 
 def test_what_the_package_writes_passes_sqlfluff(shop: Project) -> None:
     linter = Linter(config=FluffConfig.from_path(str(ROOT)))
-    found, names = [], set()
-    for folder in ("compiled", "run"):
+    found, names, linted = [], set(), ""
+    for folder in ("run", "compiled"):  # most of what is compiled stands in what is run
         for file in sorted((shop.folder / "target" / folder).rglob("*.sql")):
             # seeds are data; generic tests lie in the folder of their .yml file: those of dbt, and what dbt runs around ours,
             # are dbt's text
@@ -208,8 +208,12 @@ def test_what_the_package_writes_passes_sqlfluff(shop: Project) -> None:
             if "seeds" in file.parts or (file.parent.suffix == ".yml" and of_dbt):
                 continue
             names.add(f"{folder}/{file.name}")
-            linted = linter.lint_string(file.read_text())
-            found += [f"{file.name}:{v.line_no} {v.rule_code()} {v.desc()}" for v in linted.get_violations()]
+            text = file.read_text()
+            if text.strip() in linted:
+                continue
+            linted += text
+            violations = linter.lint_string(text).get_violations()
+            found += [f"{file.name}:{v.line_no} {v.rule_code()} {v.desc()}" for v in violations]
     assert found == []
     of_each_kind = {"run/employees.sql", "run/employees_history.sql", "run/order_lines.sql", "run/customer_history.sql"}
     of_each_kind |= {"compiled/dbt_cdc_open_records_carry_high_date_customer_history_.sql"}

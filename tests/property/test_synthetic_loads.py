@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
@@ -46,8 +47,9 @@ def test_every_load_deletes_updates_keeps_and_inserts_exactly_its_share_of_the_l
     spark: SparkSession, arguments: dict[str, Any], partitions: int
 ) -> None:
     first = {name: arguments[name] for name in ("no_init_recs", "no_keys", "no_nonkeys", "seed", "columns")}
-    loads = [rows(synthetic.initial(spark, **first, num_partitions=partitions), arguments["no_keys"])]
-    loads += [rows(synthetic.incremental(spark, **arguments, load=k), arguments["no_keys"]) for k in (1, 2, 3)]
+    frames = [synthetic.initial(spark, **first, num_partitions=partitions)]
+    frames += [synthetic.incremental(spark, **arguments, load=load) for load in (1, 2, 3)]
+    loads = rows(frames, arguments["no_keys"])
     gone: set[tuple[Any, ...]] = set()
     for before, after in pairwise(loads):
         total = len(before)
@@ -63,8 +65,11 @@ def test_every_load_deletes_updates_keeps_and_inserts_exactly_its_share_of_the_l
         assert not gone & after.keys()
 
 
-def rows(frame: DataFrame, no_keys: int) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-    found = [tuple(row) for row in frame.collect()]
-    by_key = {row[:no_keys]: row[no_keys:] for row in found}
-    assert len(by_key) == len(found)
+def rows(frames: list[DataFrame], no_keys: int) -> list[dict[tuple[Any, ...], tuple[Any, ...]]]:
+    """The rows of each frame by their keys, of which there are no two alike."""
+    numbered = [frame.selectExpr(f"{number} as frame", "*") for number, frame in enumerate(frames)]
+    by_key: list[dict[tuple[Any, ...], tuple[Any, ...]]] = [{} for _ in frames]
+    for number, *row in reduce(DataFrame.unionByName, numbered).collect():
+        assert tuple(row[:no_keys]) not in by_key[number]
+        by_key[number][tuple(row[:no_keys])] = tuple(row[no_keys:])
     return by_key

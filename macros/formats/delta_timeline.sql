@@ -8,12 +8,12 @@
     {#- what the first commit in the list changed can be compared with nothing if there were others before it -#}
     {%- set whole = commits[0].version == '0' -%}
     {%- set comparable_from = kept + 1 if kept > 0 or not whole else 0 -%}
-    {%- set switched_on = dbt_cdc._delta_fed_from(commits) -%}
+    {%- set is_on, switched_on = dbt_cdc._is_delta_feed_on(properties), dbt_cdc._delta_fed_from(commits) -%}
     {%- set fed_from = [switched_on, comparable_from, allowed] | max -%}
     {%- do return({
         'commits': commits,
-        'feed_from': fed_from if dbt_cdc._is_delta_feed_on(properties) else none,
-        'feed_lacks': whole and fed_from == switched_on and dbt_cdc._delta_writes_rows(commits[:switched_on]),
+        'feed_from': fed_from if is_on else none,
+        'feed_lacks': is_on and whole and fed_from == switched_on and dbt_cdc._delta_writes_rows(commits[:switched_on]),
         'images_from': [kept, allowed] | max,
         'whole': whole,
         'renamed': renamed,

@@ -15,8 +15,9 @@
 
 
 {%- macro _create_temporary(relation, query) -%}
-    {%- set using = dbt_cdc._for_format('temporary_format', dbt_cdc._file_format())() -%}
-    {%- do return(dbt_cdc._create_as(relation, query, using, dbt_cdc._shared_properties())) -%}
+    {%- set format = dbt_cdc._file_format() -%}
+    {%- set properties = dict(dbt_cdc._shared_properties(), **dbt_cdc._for_format('temporary_properties', format)()) -%}
+    {%- do return(dbt_cdc._create_as(relation, query, dbt_cdc._for_format('temporary_format', format)(), properties)) -%}
 {%- endmacro -%}
 
 
@@ -72,13 +73,16 @@ as
 
 {%- macro _with_types(query, columns, known) -%}
     {#- A column of NULLs alone (`null as name`) has no type, and no table takes it so: it gets that of the table, and string where the
-        table has no such column. `columns`: of the query; `known`: types by lower-case name. -#}
+        table has no such column, or another struct, of which Spark casts the fields by their place. `columns`: of the query;
+        `known`: types by lower-case name. -#}
     {%- set selected, untyped = [], [] -%}
     {%- for column in columns -%}
         {%- set quoted = dbt_cdc._quote(column.name) -%}
         {%- if dbt_cdc._is_untyped(column.dtype) -%}
             {%- set type = known.get(column.name | lower, column.dtype) -%}
-            {%- do untyped.append('cast(' ~ quoted ~ ' as ' ~ dbt_cdc._type_text(dbt_cdc._typed(type)) ~ ') as ' ~ quoted) -%}
+            {%- set alike = dbt_cdc._names_inside(type | lower) == dbt_cdc._names_inside(column.dtype | lower) -%}
+            {%- set type = dbt_cdc._typed(type if alike else column.dtype) -%}
+            {%- do untyped.append('cast(' ~ quoted ~ ' as ' ~ dbt_cdc._type_text(type) ~ ') as ' ~ quoted) -%}
         {%- endif -%}
         {%- do selected.append(untyped[-1] if dbt_cdc._is_untyped(column.dtype) else quoted) -%}
     {%- endfor -%}

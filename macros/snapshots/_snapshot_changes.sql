@@ -48,7 +48,7 @@
             {%- endfor %}
             case when {{ no_record }} then 'insert' when {{ no_source }} then 'delete' else 'update' end as dbt_cdc_kind,
             snapshotted_data.{{ dbt_cdc._quote(columns.dbt_scd_id) }} as dbt_cdc_scd_id,
-            snapshotted_data.dbt_cdc_valid_from
+            coalesce(snapshotted_data.dbt_cdc_valid_from, null) as dbt_cdc_valid_from
         from source_data
         {{ 'full outer' if sees_deletes else 'left' }} join snapshotted_data
             on {% for key in keys %}{{ ' and ' if not loop.first }}source_data.{{ key }} = snapshotted_data.{{ key }}{% endfor %}
@@ -95,7 +95,8 @@
 
 {%- macro _compared_columns(source_columns, existing, no_source) -%}
     {#- `no_source`: the condition of a deletion that gets a record of its own, with the last known values (hard_deletes: new_record).
-        A text is cast, so that no column of the staging is a char(n), which Spark pads as it reads it and Delta plans no merge from. -#}
+        Texts are cast, and times within an expression, so that no column of the staging is a char(n), which Spark pads as it
+        reads it and Delta plans no merge from. -#}
     {%- set selected = [] -%}
     {%- for column in source_columns -%}
         {%- set quoted, given = dbt_cdc._quote(column.name), dbt_cdc._given_value(column, existing) -%}
@@ -104,5 +105,6 @@
         {%- set value = 'if(' ~ no_source ~ ', snapshotted_data.' ~ quoted ~ ', ' ~ given ~ ')' if known else given -%}
         {%- do selected.append(value ~ ' as ' ~ quoted) -%}
     {%- endfor -%}
-    {%- do return((selected + ['source_data.dbt_cdc_updated_at', 'source_data.dbt_cdc_copies']) | join(',\n            ')) -%}
+    {%- do selected.extend(['coalesce(source_data.dbt_cdc_updated_at, null) as dbt_cdc_updated_at', 'source_data.dbt_cdc_copies']) -%}
+    {%- do return(selected | join(',\n            ')) -%}
 {%- endmacro -%}

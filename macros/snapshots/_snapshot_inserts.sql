@@ -1,31 +1,24 @@
 {#- From the changes of a run to the records that it writes. -#}
 
-{%- macro _staging_shape(staging, strategy, target_relation, given) -%}
+{%- macro _staging_shape(staging, strategy, target_relation, given, existing) -%}
     {#- What is known of the changes, for the merge and what follows it: the table that they are in, the source's columns in order,
         `source_types` by lower-case name, the type of dbt_valid_from; later also `counts` of inserts, updates and deletes, and
-        whether `any_returning` key was found. `given`: the source's columns, which may have no type there. -#}
-    {%- set source_columns, time = [], namespace(type=none) -%}
-    {%- set columns = adapter.get_columns_in_relation(staging) -%}
-    {%- set computed = dbt_cdc._written_columns(strategy) | map('lower') | list -%}
-    {%- for column in columns -%}
-        {%- if column.name == 'dbt_cdc_updated_at' -%}
-            {%- set time.type = column.dtype -%}
-        {%- elif not column.name.startswith('dbt_cdc_') and column.name not in dbt_cdc._key_names(strategy)
-                and column.name | lower not in computed -%}
-            {%- do source_columns.append(column.name) -%}
+        whether `any_returning` key was found. `given`: the source's columns; one without a type has none still where the snapshot's
+        table has none for it. -#}
+    {%- set format, names, types = dbt_cdc._format_of(target_relation), [], dbt_cdc._types_by_name(dbt_cdc._whole_columns(staging)) -%}
+    {%- for column in given if not dbt_cdc._is_kept_by(format, column.name) -%}
+        {%- do names.append(column.name) -%}
+        {%- if dbt_cdc._is_untyped(column.dtype) and dbt_cdc._is_untyped(existing.get(column.name | lower, 'void')) -%}
+            {%- do types.update({column.name | lower: column.dtype}) -%}
         {%- endif -%}
-    {%- endfor -%}
-    {%- set types = dbt_cdc._whole_types(staging, columns) -%}
-    {%- for column in given if dbt_cdc._is_untyped(column.dtype) -%}
-        {%- do types.update({column.name | lower: column.dtype}) -%}
     {%- endfor -%}
     {%- do return({
         'strategy': strategy,
         'staging': staging,
         'target': target_relation,
-        'source_columns': source_columns,
+        'source_columns': names,
         'source_types': types,
-        'time_type': time.type,
+        'time_type': types.dbt_cdc_updated_at,
         'any_returning': false,
     }) -%}
 {%- endmacro -%}

@@ -65,25 +65,26 @@
 {%- endmacro -%}
 
 
-{%- macro _source_key_faults(keys, sql, null_keys, repeated) -%}
-    {#- null_keys: rows of the source without a key; repeated: keys, or hashes of them, that several of its rows share -#}
+{%- macro _source_key_faults(keys, sql, null_keys, repeated, copies='count(*)') -%}
+    {#- null_keys: rows of the source without a key; repeated: keys, or hashes of them, that several of its rows share; copies: how many
+        rows of the source are those of `sql` that have one key -#}
     {%- set faults = [] -%}
     {%- if null_keys -%}
         {%- do faults.append("unique_key " ~ (keys | join(', ')) ~ " is NULL in " ~ null_keys
                              ~ " row(s) of the source; every row needs a key: filter or fill those rows") -%}
     {%- endif -%}
-    {%- if repeated -%}{%- do faults.extend(dbt_cdc._duplicate_source_key_faults(keys, sql)) -%}{%- endif -%}
+    {%- if repeated -%}{%- do faults.extend(dbt_cdc._duplicate_source_key_faults(keys, sql, copies)) -%}{%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 
 
-{%- macro _duplicate_source_key_faults(keys, sql) -%}
+{%- macro _duplicate_source_key_faults(keys, sql, copies) -%}
     {#- The first repeated keys (NULLs are a fault of their own), an empty list if only hashes met. -#}
-    {%- set columns = dbt_cdc._numbered(keys, 'key_') -%}
+    {%- set columns = dbt_cdc._numbered(keys, 'dbt_cdc_repeated_') -%}
     {%- set found -%}
-        select to_json(struct({{ columns | join(', ') }})) as repeated_key, count(*) as rows, count(*) over () as repeated
+        select to_json(struct({{ columns | join(', ') }})) as repeated_key, {{ copies }} as rows, count(*) over () as repeated
         from (
-            select {{ dbt_cdc._numbered_keys(keys, 'key_') }}
+            select *, {{ dbt_cdc._numbered_keys(keys, 'dbt_cdc_repeated_') }}
             from (
                 {{ sql }}
             ) as source_rows

@@ -25,10 +25,10 @@
     {%- set counts = run_query(found).rows[0] -%}
     {%- do shape.update(counts={
         'insert': counts['inserted'] | int, 'update': counts['updated'] | int, 'delete': counts['deleted'] | int}) -%}
-    {#- as they were when they were compared #}
+    {#- the rows as they were when they were compared #}
     {%- set repeated_rows = 'select * from ' ~ shape.staging ~ ' where dbt_cdc_copies > 1' -%}
     {%- set faults = dbt_cdc._source_key_faults(
-        dbt_cdc._keys(strategy), repeated_rows, counts['without_key'] | int, counts['repeated'] | int) -%}
+        dbt_cdc._keys(strategy), repeated_rows, counts['without_key'] | int, counts['repeated'] | int, 'max(dbt_cdc_copies)') -%}
     {%- if counts['several_open'] | int > 0 -%}
         {%- do faults.append(counts['several_open'] ~ " key(s) have several open records in " ~ target_relation
             ~ ": close all but one of each by hand, then run again") -%}

@@ -7,7 +7,7 @@
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._columns_of_source(source_sql) -%}
-    {%- set target_columns = adapter.get_columns_in_relation(target_relation) -%}
+    {%- set target_columns = dbt_cdc._columns_of_snapshot(target_relation) -%}
     {%- set existing = dbt_cdc._whole_types(target_relation, target_columns) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
@@ -19,7 +19,7 @@
     {%- set typed = dbt_cdc._with_types(source_sql, columns, existing) -%}
     {%- do run_query(dbt_cdc._create_temporary(
         staging, dbt_cdc._snapshot_changes(strategy, typed, columns, target_relation, target_columns))) -%}
-    {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation, columns) -%}
+    {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation, columns, existing) -%}
     {%- set faults = dbt_cdc._staging_faults(shape, options, existing) + dbt_cdc._drift_faults(shape, existing) -%}
     {%- if faults -%}{%- do run_query(dbt_cdc._drop_temporary(staging)) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
@@ -27,6 +27,16 @@
     {%- do dbt_cdc._look_up_returning(shape) -%}
     {%- do model.update({'_dbt_cdc_shape': shape}) -%}
     {%- do return('select * from ' ~ target_relation ~ ' where false') -%}
+{%- endmacro -%}
+
+
+{%- macro _columns_of_snapshot(target) -%}
+    {#- Without those that its format keeps in it; dbt-spark's own list leaves Hudi's out of the tables of any format. -#}
+    {%- set columns, format = [], dbt_cdc._format_of(target) -%}
+    {%- for column in dbt_cdc._columns_of(target) if not dbt_cdc._is_kept_by(format, column.name) -%}
+        {%- do columns.append(column) -%}
+    {%- endfor -%}
+    {%- do return(columns) -%}
 {%- endmacro -%}
 
 

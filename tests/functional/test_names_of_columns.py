@@ -136,10 +136,15 @@ def test_a_column_that_hudi_alone_keeps_is_one_like_any_other(project: Project) 
             """
             + rows,
             "models/told.sql": "{{ config(materialized='table') }} select op, before, after from {{ dbt_cdc.table_changes(ref('applied')) }}",
+            "snapshots/kept.sql": "{% snapshot kept %}{{ config(unique_key='id', strategy='check', check_cols='all') }}"
+            "select 1 as id, 'x' as v, 'part 7' as _hoodie_partition_path{% endsnapshot %}",
         }
     )
     for day in (1, 2):
-        project.dbt("run", "--vars", f"{{day: {day}}}")
+        project.dbt("build", "--vars", f"{{day: {day}}}")
+    assert project.rows("select id, v, _hoodie_partition_path, dbt_valid_to from {schema}.kept") == [
+        (1, "x", "part 7", None)
+    ]
     images = "select op, before._hoodie_file_name, after._hoodie_file_name from {schema}.%s order by op"
     for table in ("applied__changes", "told"):
         assert project.rows(images % table) == [("i", None, "1.csv"), ("u", "1.csv", "2.csv")]

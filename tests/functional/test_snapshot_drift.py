@@ -107,6 +107,11 @@ def test_new_structs_and_names_with_backticks_are_kept(project: Project) -> None
     # a backtick is too much for Delta's change feed
     write(project, "logged", f"{CHECKED}, {LOGGED}", *(rows.replace("größe``", "größe") for rows in (first, *grown_by)))
     write(project, "fresh", CHECKED, f"{first}, {more}", f"{first}, {more}")
+    # fields in another order, one of them without a type
+    addresses = "'a' as city, '1' as zip", "'2' as zip, null as city"
+    first_address, second_address = (f"struct({address}) as v" for address in addresses)
+    places = "select 1 as id, %s, timestamp '2024-01-0%d' as at"
+    write(project, "moved", BY_TIME, places % (first_address, 1), places % (second_address, 2))
     for number in (0, 1, 1, 2):
         run(project, number)
     grown = (
@@ -115,6 +120,8 @@ def test_new_structs_and_names_with_backticks_are_kept(project: Project) -> None
     assert project.rows(grown) == [(1, 2, None, None, False), (1, 2, 5, 29, False), (1, 3, 5, 29, True)]
     log = "select op, after.price.`unit price`, after.payload.f29 from {schema}.logged__changes where op = 'i' order by ts"
     assert project.rows(log) == [("i", None, None), ("i", 5, 29), ("i", 5, 29)]
+    moved = "select v.city, v.zip, dbt_valid_to is null from {schema}.moved order by dbt_valid_from"
+    assert project.rows(moved) == [("a", "1", False), (None, "2", True)]
     types = dict(project.columns("grown"))
     assert types["price"] == "struct<unit price:int>"
     assert project.rows("select `größe```, price.`unit price`, payload.f29 from {schema}.fresh") == [(2, 5, 29)]
@@ -170,6 +177,9 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
         write(project, name, f"{config}, hard_deletes='new_record'", texts, others, f"{others} where id <> 1")
     emptied = "select 1 as id, null as v"
     write(project, "emptied", CHECKED, "select 1 as id, 5 as v", emptied)
+    # of a deleted row the last value is kept, also where the source has no values any more
+    timed = "select id, timestamp '2024-01-01' as at, %s as v from values (1, 'a'), (2, 'b') as t(id, v)"
+    write(project, "gone", BY_TIME.replace("invalidate", "new_record"), timed % "v", f"{timed % 'null'} where id = 2")
     at = "select 1 as id, timestamp '2024-01-0%s' as at, %s as v"
     write(project, "collated", BY_TIME, at % (1, "'a'"), at % (2, "'B' collate UTF8_LCASE"))
     for number in (0, 1, 1, 2):
@@ -190,6 +200,8 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
     assert project.rows(open_rows % "one_column") == [now[0], two, *now[2:]]
     assert project.rows(closed % "one_column") == [first, (1, "5", "true", "False"), three, four]
     assert project.rows("select v, dbt_valid_to is null from {schema}.emptied order by 2") == [(5, False), (None, True)]
+    gone = "select id, v, dbt_is_deleted, dbt_valid_to is null from {schema}.gone order by id, dbt_valid_from"
+    assert project.rows(gone) == [(1, "a", "False", False), (1, "a", "True", True), (2, "b", "False", True)]
     assert project.rows("select v, dbt_valid_to is null from {schema}.collated order by 2") == [
         ("a", False),
         ("B", True),

@@ -267,16 +267,27 @@ def test_a_snapshot_whose_name_needs_quotes_goes_on(project: Project) -> None:
 @pytest.mark.one_format("delta")  # which plans no MERGE on such a column
 @pytest.mark.parametrize("meta", [{}, ON], ids=["stock columns", "operational columns"])
 def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta: dict[str, Any]) -> None:
-    write(project, s={**CHECKED, "unique_key": ["id", "part"], "hard_deletes": "invalidate", "meta": meta})
-    project.sql("create table {schema}.things (id char(5), part int, status string) using delta")
-    project.sql("insert into {schema}.things values ('k1', 1, 'a'), ('k2', 1, 'b')")
+    key = {"unique_key": ["id", "part"], "hard_deletes": "invalidate", "meta": meta}
+    write(project, s={**CHECKED, **key}, timed={**BY_TIME, **key, "updated_at": "at"})
+    project.sql("create table {schema}.things (id char(5), part int, status string, at char(26)) using delta")
+    project.sql(
+        "insert into {schema}.things values ('k1', 1, 'a', '2024-01-01 00:00:00'), ('k2', 1, 'b', '2024-01-01 00:00:00')"
+    )
     project.dbt("snapshot")
     project.sql("delete from {schema}.things where status = 'b'")
-    project.sql("update {schema}.things set status = 'z' where status = 'a'")
-    project.sql("insert into {schema}.things values ('k3', 1, 'c')")
+    project.sql("update {schema}.things set status = 'z', at = '2024-01-02 00:00:00' where status = 'a'")
+    project.sql("insert into {schema}.things values ('k3', 1, 'c', '2024-01-01 00:00:00')")
     project.dbt("snapshot")
-    project.sql("insert into {schema}.things values ('k2', 1, 'b')")
+    project.sql("insert into {schema}.things values ('k2', 1, 'b', '2024-01-01 00:00:00')")
     project.dbt("snapshot")
+    versions = "select id, status, dbt_valid_to is null from {schema}.timed order by 1, dbt_valid_from"
+    assert project.rows(versions) == [
+        ("k1   ", "a", False),
+        ("k1   ", "z", True),
+        ("k2   ", "b", False),
+        ("k2   ", "b", True),
+        ("k3   ", "c", True),
+    ]
     assert project.rows("select id, part, status, dbt_valid_to is null from {schema}.s order by 1, dbt_valid_from") == [
         ("k1   ", 1, "a", False),
         ("k1   ", 1, "z", True),

@@ -345,8 +345,12 @@ def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(c
     # what was switched on before the first rows came has them all
     changes.create("empty_first", "id int, v string", feed=False)
     changes.write("empty_first", switch % "true", WRITES[0])
+    # a restore brings back that it was off
+    changes.create("restored", "id int, v string", feed=False)
+    changes.write("restored", WRITES[0], switch % "true", WRITES[1], "restore table {t} to version as of 1")
     changes.ask(
         all="'{schema}.empty_first', unique_key='id'",
+        compared="'{schema}.restored', unique_key='id'",
         ok="'{schema}.late', unique_key='id', begin=5",
         first="'{schema}.late', unique_key='id'",
         gap="'{schema}.late', unique_key='id', begin=2",
@@ -358,6 +362,7 @@ def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(c
     assert message.count("begins before the change feed, expected one that begins at or after version 5 (") == 5
     assert message.count("; begin there\n") == 5 and "or at 'earliest'" not in message
     assert changes.answer("ok", "late") == [("u", (1, "a"), (1, "z"))]
+    assert changes.answer("all", "empty_first") == changes.answer("compared", "restored") == [("i", None, (1, "a"))]
 
 
 def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes: Changes) -> None:

@@ -43,6 +43,10 @@ def test_metadata_composite_keys_and_every_kind_of_delete(project: Project) -> N
         ("stock", "id", "hard_deletes: ignore"),
     ):
         project.write({f"snapshots/{name}.yml": SNAPSHOT.format(name=name, key=key, config=config)})
+    timed = SNAPSHOT.format(name="timed", key="id", config="hard_deletes: invalidate").replace(
+        "check, check_cols: [status]", "timestamp, updated_at: \"timestamp '2020-01-01'\""
+    )
+    project.write({"snapshots/timed.yml": timed})
     supply(project, "(1, 'x', 'NEW'), (2, 'x', 'NEW'), (3, 'x', 'NEW')")
     day_0 = snapshot(project)
     supply(project, "(1, 'x', 'OLD'), (3, 'x', 'NEW')")
@@ -68,6 +72,13 @@ def test_metadata_composite_keys_and_every_kind_of_delete(project: Project) -> N
         (2, "NEW", "x", "True", day_1, day_2),
         (2, "NEW", "x", "False", day_2, None),
         (3, "NEW", "x", "False", day_0, None),
+    ]
+    # a row that returns with its old time
+    assert project.rows("select id, dbt_valid_to is null from {schema}.timed order by id, dbt_valid_from") == [
+        (1, True),
+        (2, False),
+        (2, True),
+        (3, True),
     ]
     assert project.rows("select id, status, dbt_valid_to is null from {schema}.stock order by id, dbt_valid_from") == [
         (1, "NEW", False),

@@ -20,7 +20,7 @@
         {{ dbt_cdc._dms_value(name, type, has) }} as {{ dbt_cdc._quote(name) }},
         {% endfor -%}
         {{ dbt_cdc._dms_operation(source_relation, op) if op in has else "'r'" }} as _op,
-        {{ dbt_cdc._dms_value(timestamp, 'timestamp', has) if timestamp in has else 'cast(null as timestamp)' }} as _ts,
+        {{ dbt_cdc._dms_value(timestamp, 'timestamp', has) if timestamp in has else 'cast(null as timestamp_ltz)' }} as _ts,
         {{ dbt_cdc._dms_sequence(sequence or timestamp, op, has) }} as _sequence
     from {{ source_relation }}
     )

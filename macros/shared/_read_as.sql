@@ -25,6 +25,7 @@
 {%- macro _read_as(value, type) -%}
     {#- NULL where the value is none of the type: text that Spark would add to or leave something out of is none (_text_pattern), nor a
         number that a decimal would round. What is nested Spark reads part by part. -#}
+    {%- set type = dbt_cdc._with_instants(type) -%}
     {%- set read = ('cast(' if '<' in type else 'try_cast(') ~ value ~ ' as ' ~ type ~ ')' -%}
     {%- set text = dbt_cdc._text_pattern(type) -%}
     {%- if text is not none -%}
@@ -48,7 +49,7 @@
         int, 10:30 as a date) is none either, nor a number a moment: what it counts is not said. As a float the nearest is taken. -#}
     {%- set read, family, base = dbt_cdc._read_as(value, type), dbt_cdc._family_of_type(given | lower), dbt_cdc._base_type(type) -%}
     {%- if [family, dbt_cdc._family_of_type(base)] | sort in [['moment', 'number'], ['date', 'number']] -%}
-        {%- do return('cast(null as ' ~ type ~ ')') -%}{%- endif -%}
+        {%- do return('cast(null as ' ~ dbt_cdc._with_instants(type) ~ ')') -%}{%- endif -%}
     {%- set exact = ['tinyint', 'smallint', 'int', 'bigint', 'double', 'boolean', 'date'] -%}
     {%- if family not in ['number', 'moment'] or base not in exact -%}{%- do return(read) -%}{%- endif -%}
     {%- do return('if(try_cast(' ~ read ~ ' as ' ~ given ~ ') = ' ~ value ~ ', ' ~ read ~ ', null)') -%}

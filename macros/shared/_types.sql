@@ -95,8 +95,13 @@
 {%- macro _type_text(type) -%}
     {#- A type's text, as Spark gives it, as SQL takes it: with the names in structs quoted, and a `timestamp` that stays an
         instant where `spark.sql.timestampType` is TIMESTAMP_NTZ. -#}
-    {%- set quoted = modules.re.sub('(?<=[<,])([^<>,]+):', '`\\1`:', type.replace('`', '``')) -%}
-    {%- do return(modules.re.sub('(^|[<,:])timestamp(?=[>,]|$)', '\\1timestamp_ltz', quoted)) -%}
+    {%- do return(dbt_cdc._with_instants(modules.re.sub('(?<=[<,])([^<>,]+):', '`\\1`:', type.replace('`', '``')))) -%}
+{%- endmacro -%}
+
+
+{%- macro _with_instants(type) -%}
+    {#- In a type as anyone writes it: `timestamp` is an instant. -#}
+    {%- do return(modules.re.sub('(?i)(^|[<,:])(\\s*)timestamp(?=\\s*([>,]|$))', '\\1\\2timestamp_ltz', type)) -%}
 {%- endmacro -%}
 
 

@@ -128,3 +128,22 @@ def test_delta_s_feed_is_refused_where_letters_case_counts_before_anything_is_wr
     project.dbt("run")
     log = "select op, before.seq, after.seq from {schema}.applied__changes order by ts"
     assert project.rows(log) == [("i", None, 1), ("u", 1, 2)]
+
+
+@pytest.mark.one_format("iceberg")
+def test_text_with_a_zone_is_an_instant_in_feeds_where_the_word_means_another_type(project: Project) -> None:
+    row = """select '{"op": "c", "ts_ms": 1700000000000, "source": {"lsn": 1}, "after": {"at": "%s", "ats": ["%s"]}}' as value"""
+    moments = ("2023-11-14T22:13:20+02:00", "2023-11-14T20:13:20Z")
+    call = "dbt_cdc.from_debezium(ref('raw'), columns={'at': 'timestamp', 'ats': 'array<timestamp>'})"
+    project.write(
+        {
+            "models/raw.sql": "{{ config(materialized='table') }} "
+            + " union all ".join(row % (at, at) for at in moments),
+            "models/events.sql": "{{ config(materialized='table') }} select at, ats, _ts from {{ " + call + " }}",
+        }
+    )
+    with session_conf(project.spark, {"spark.sql.timestampType": "TIMESTAMP_NTZ"}):
+        project.dbt("run")
+    assert project.columns("events") == [("at", "timestamp"), ("ats", "array<timestamp>"), ("_ts", "timestamp")]
+    found = "select unix_seconds(at), unix_seconds(ats[0]), unix_seconds(_ts) from {schema}.events"
+    assert project.rows(found) == [(1699992800, 1699992800, 1700000000)] * 2

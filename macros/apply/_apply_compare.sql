@@ -48,16 +48,10 @@ moments as (
 
 
 {%- macro _apply_contradiction_fault(plan) -%}
-    {%- set query -%}
-with {{ dbt_cdc._apply_moment_steps(plan) }}
-
-select
-    count(distinct {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}) as keys,
-    array_join(slice(array_sort(collect_set(to_json(named_struct({{ dbt_cdc._apply_shown(plan) }})))), 1, 5), ' ') as examples
-from moments
-where _dbt_cdc_contradictory
-    {%- endset -%}
-    {%- set row = run_query(query)[0] -%}
+    {%- set steps, where = 'with ' ~ dbt_cdc._apply_moment_steps(plan), '\nfrom moments\nwhere _dbt_cdc_contradictory' -%}
+    {%- set keys = run_query(steps ~ '\nselect count(distinct ' ~ dbt_cdc._quoted_list(plan.key) | join(', ') ~ ')' ~ where)[0][0] -%}
+    {%- set examples = run_query(steps ~ '\nselect distinct to_json(named_struct(' ~ dbt_cdc._apply_shown(plan) ~ '))' ~ where
+                                 ~ '\norder by 1\nlimit 5').columns[0].values() | join(' ') -%}
     {%- set told_apart = plan.moments.values() | map(attribute='option') | join(' or ') -%}
     {%- set new, lacking = plan.new | map(attribute='name') | join(', '), dbt_cdc._apply_lacking(plan) -%}
     {%- set apart = "make " ~ told_apart ~ " tell them apart" -%}
@@ -70,7 +64,7 @@ where _dbt_cdc_contradictory
         {%- set remedy = "where they differ in what this batch lacks, " ~ lacking ~ ", alone, give only events that were not given"
                          ~ " with it; else " ~ remedy -%}
     {%- endif -%}
-    {%- do return(row['keys'] ~ " key(s) have different events with the same sequence, for example " ~ row['examples'] ~ ": " ~ remedy) -%}
+    {%- do return(keys ~ " key(s) have different events with the same sequence, for example " ~ examples ~ ": " ~ remedy) -%}
 {%- endmacro -%}
 
 

@@ -39,7 +39,7 @@
     {%- if not config.get('unique_key') -%}
         {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
     {%- endif -%}
-    {%- do faults.extend(dbt_cdc._format_faults()) -%}
+    {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults()) -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
     {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, config.get('on_schema_change'))) -%}
     {%- if given.get('stored_as_scd_type') == 'bitemporal' and given.get('source_kind') == 'snapshot' -%}

@@ -18,7 +18,7 @@
     {#- One error with all that is wrong with a snapshot's options and the vars it goes by. -#}
     {%- set options = dbt_cdc._snapshot_settings(node) if dbt_cdc._meta(node) is mapping else {} -%}
     {%- set faults = [] -%}
-    {%- do faults.extend(dbt_cdc._hard_deletes_faults(node)) -%}
+    {%- do faults.extend(dbt_cdc._hard_deletes_faults(node) + dbt_cdc._isolation_faults(node)) -%}
     {%- do faults.extend(dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction, node)) -%}
     {%- do faults.extend(dbt_cdc._change_log_faults(options, node)) -%}
     {%- if options.operational_metadata -%}{%- do faults.extend(dbt_cdc._operational_var_faults(node)) -%}{%- endif -%}

@@ -424,8 +424,16 @@ WRONG = {
         ],
     ),
     "scd2": (
-        model(FIRST, FIRST, {**SCD2, "apply_as_truncates": "op = 'T'"}),
-        ["option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only"],
+        model(
+            FIRST,
+            FIRST,
+            {**SCD2, "apply_as_truncates": "op = 'T'"},
+            tblproperties={"write.merge.isolation-level": "snapshot"},
+        ),
+        [
+            "option 'apply_as_truncates' has a meaning under 'stored_as_scd_type: 1' only",
+            "tblproperties: 'write.merge.isolation-level' must be serializable (Iceberg's default), got \"snapshot\"",
+        ],
     ),
     "images": (
         model(

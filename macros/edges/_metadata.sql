@@ -40,11 +40,9 @@
     {#- The models that read by ref_changes: SQL models carry the hook that it gave them when dbt parsed them; Python models name
         the function. -#}
     {%- set readers = [] -%}
-    {%- for id in selected_resources if id in graph.nodes -%}
-        {%- set node = graph.nodes[id] -%}
-        {%- if dbt_cdc._has_watermark_hook(node) or (node.get('language') == 'python' and 'ref_changes' in node.raw_code) -%}
-            {%- do readers.append(node) -%}
-        {%- endif -%}
+    {%- for node in dbt_cdc._selected_nodes()
+        if dbt_cdc._has_watermark_hook(node) or (node.get('language') == 'python' and 'ref_changes' in node.raw_code) -%}
+        {%- do readers.append(node) -%}
     {%- endfor -%}
     {%- do return(readers) -%}
 {%- endmacro -%}

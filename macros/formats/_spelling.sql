@@ -2,9 +2,10 @@
     {#- A name (a table's, or of a part of it) in small and capital letters of its own for what is asked of it. Spark looks a
         name up once in a statement and drops what the second use asks for (options, a range of versions): a union or join
         of two ranges would give the rows of the first for both. Catalogs do not mind the letters' case. An ephemeral model
-        is part of its readers' statements, so all nodes of a run share the spellings while there are any left. -#}
-    {%- set shared = graph.setdefault('dbt_cdc_spellings', {}) -%}
-    {%- set own = (model | default({})).setdefault('_dbt_cdc_spellings', {}) -%}
+        is part of its readers' statements, so all nodes of a run share the spellings while there are any left. (A process may
+        keep its graph for many runs.) -#}
+    {%- set run = 'dbt_cdc_spellings ' ~ invocation_id -%}
+    {%- set shared, own = graph.setdefault(run, {}), (model | default({})).setdefault(run, {}) -%}
     {%- set asked = relation ~ ' ' ~ asked -%}
     {%- set spelled = dbt_cdc._free_spelling(relation ~ ' ', name, asked, shared)
         or dbt_cdc._free_spelling(relation ~ ' ', name, asked, own) -%}

@@ -21,3 +21,11 @@
     {%- do return(api.Relation.create(
         schema=relation.schema, identifier=relation.identifier, quote_policy=dbt_cdc._quotes_of(relation))) -%}
 {%- endmacro -%}
+
+
+{%- macro _selected_nodes() -%}
+    {#- Those of this run. `dbt retry` does not say which it runs: then all. -#}
+    {%- set nodes = [] -%}
+    {%- for id in (selected_resources or graph.nodes) if id in graph.nodes -%}{%- do nodes.append(graph.nodes[id]) -%}{%- endfor -%}
+    {%- do return(nodes) -%}
+{%- endmacro -%}

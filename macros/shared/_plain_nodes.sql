@@ -2,7 +2,7 @@
     options refused one by one. -#}
 {%- macro _plain_nodes_with_options() -%}
     {%- set given = {} -%}
-    {%- for node in graph.nodes.values() if node.unique_id in selected_resources and node.resource_type in ['model', 'seed'] -%}
+    {%- for node in dbt_cdc._selected_nodes() if node.resource_type in ['model', 'seed'] -%}
         {%- set meta = dbt_cdc._meta(node) -%}
         {%- if meta and meta is mapping and node.config.get('materialized') not in ['hash_diff', 'apply_changes']
                and not dbt_cdc._has_watermark_hook(node) -%}
@@ -16,8 +16,8 @@
 {%- macro _column_option_faults() -%}
     {#- Options at columns, which no folder hands down: a column that was to be kept apart would be there for all to read. -#}
     {%- set faults = [] -%}
-    {%- for node in graph.nodes.values() if node.unique_id in selected_resources
-        and node.resource_type in ['model', 'seed', 'snapshot'] and node.config.get('materialized') != 'hash_diff' -%}
+    {%- for node in dbt_cdc._selected_nodes()
+        if node.resource_type in ['model', 'seed', 'snapshot'] and node.config.get('materialized') != 'hash_diff' -%}
         {%- for column in node.columns.values() if (column.meta or {}).get('dbt_cdc') -%}
             {%- do faults.append(node.unique_id ~ " (" ~ node.config.get('materialized') ~ "): column '" ~ column.name
                 ~ "' has meta.dbt_cdc, got " ~ dbt_cdc._value_text(column.meta.dbt_cdc)

@@ -17,8 +17,7 @@
         method: session. -#}
     {%- set default = adapter.config.credentials.method | string -%}
     {%- set names = [] -%}
-    {%- for node in graph.nodes.values()
-            if node.unique_id in selected_resources and node.language == 'python'
+    {%- for node in dbt_cdc._selected_nodes() if node.language == 'python'
             and (node.config.get('submission_method') or default) == 'session' -%}
         {%- do names.append(node.name) -%}
     {%- endfor -%}

@@ -4,6 +4,10 @@
     {#- A relation out of what dbt takes: a relation, a model's name, or `schema.table`. -#}
     {%- if relation is not string -%}{%- do return(relation) -%}{%- endif -%}
     {%- if '.' not in relation -%}{%- do return(ref(relation)) -%}{%- endif -%}
+    {%- if execute and (model | default({})).resource_type == 'unit_test' -%}
+        {%- do dbt_cdc._raise_faults(["a unit test can give no rows for a table that is named by text, got '" ~ relation
+            ~ "': name it by source(…) or ref(…)"]) -%}
+    {%- endif -%}
     {%- do return(dbt_cdc._relation_called(relation)) -%}
 {%- endmacro -%}
 

@@ -11,9 +11,8 @@
 {%- macro _nodes_using_package() -%}
     {#- The nodes of this run that are built by this package, or call its macros. -#}
     {%- set names, ours = [], ['hash_diff', 'apply_changes'] + ([] if dbt_cdc._snapshot_macros().dbt else ['snapshot']) -%}
-    {%- for node in graph.nodes.values() if node.unique_id in selected_resources
-        and (node.config.get('materialized') in ours
-             or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ')) -%}
+    {%- for node in dbt_cdc._selected_nodes()
+        if node.config.get('materialized') in ours or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ') -%}
         {%- do names.append(node.unique_id) -%}
     {%- endfor -%}
     {%- do return(names | sort) -%}

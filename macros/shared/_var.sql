@@ -1,13 +1,13 @@
-{#- A var of the consumer's project: at the top level of `vars:`, or under its own name or `dbt_cdc:` there. -#}
+{#- A var of the root project: at the top level of `vars:`, or under the project's own name or `dbt_cdc:` there. -#}
 {%- macro _var(name, default=none) -%}
-    {#- the top level first: it is what `--vars` on the command line can set alone. What stands under the project's name dbt
-        gives to its nodes by itself, but not to an operation of this package. -#}
-    {%- set given = [var(name, none)] -%}
-    {%- for package in [project_name, 'dbt_cdc'] -%}
-        {%- set scoped = var(package, {}) -%}
-        {%- do given.append(scoped.get(name) if scoped is mapping else none) -%}
+    {#- Looked up in what the project says, not by dbt's `var`: that answers by the package that asks, which is this one in a hook and an
+        operation, and another in a model, and leaves out the rest of a mapping of which the command line gives a part. -#}
+    {%- set file, given = adapter.config.vars.to_dict(), adapter.config.cli_vars -%}
+    {%- for place in [given, given.get('dbt_cdc'), file, file.get(project_name), file.get('dbt_cdc')]
+        if place is mapping and place.get(name) is not none -%}
+        {%- do return(render(place[name]) if place[name] is string else place[name]) -%}
     {%- endfor -%}
-    {%- do return(given | reject('none') | first | default(default)) -%}
+    {%- do return(default) -%}
 {%- endmacro -%}
 
 

@@ -2,7 +2,7 @@
     {#- dbt passes over a package's overrides silently where the project has no dispatch entry for it, or macros of those
         names itself. -#}
     {%- set selected, asking = [], [] -%}
-    {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' and node.unique_id in selected_resources -%}
+    {%- for node in dbt_cdc._selected_nodes() if node.resource_type == 'snapshot' -%}
         {%- do selected.append(node.unique_id) -%}
         {%- set given = dbt_cdc._meta(node) -%}
         {%- if given is not mapping or given.values() | reject('none') | reject('false') | list -%}

@@ -2,8 +2,8 @@
     a snapshot would start anew in every run and lose its history. It is the first thing that a snapshot calls,
     so its options are checked here, before anything is written, and its log is brought up to it. -#}
 {%- macro default__get_or_create_relation(database, schema, identifier, type) -%}
-    {#- an operation may call it, too -#}
-    {%- if this is not defined -%}
+    {#- an operation may call it, too, or a hook of the run, where it is none -#}
+    {%- if not (this | default(none)) -%}
         {%- do return(dbt.default__get_or_create_relation(database, schema, identifier, type)) -%}
     {%- endif -%}
     {%- if execute and model.resource_type == 'snapshot' -%}

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from dbt import selected_resources
 from tests.support.project import Project
 
 pytestmark = pytest.mark.one_format("iceberg")
@@ -117,6 +118,43 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
     assert 'synthetic), got "much"' in message
     assert project.tables() == set()
     project.dbt("run", "--select", "sound")
+
+
+def test_a_retry_checks_what_a_run_checks(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.write({"models/broken.sql": "{{ config(materialized='table') }} select raise_error('broken') as id"})
+    project.error("run")
+    project.write(
+        {"models/broken.sql": "{{ config(materialized='table', meta={'dbt_cdc': {'other': 1}}) }} select 1 as id"}
+    )
+    monkeypatch.setattr(selected_resources, "SELECTED_RESOURCES", [])  # as a process of its own begins
+    assert "model.consumer.broken (table): unknown option 'other'" in project.error("retry")
+    assert project.tables() == set()
+
+
+def test_vars_are_those_of_the_project_wherever_they_are_asked(project: Project) -> None:
+    reader = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}"
+    source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]"
+    project.write(
+        {
+            "models/sources.yml": source,
+            "models/reader.sql": reader + " select * from {{ dbt_cdc.ref_changes(source('raw', 'orders')) }}",
+        }
+    )
+    project.sql("create table {schema}.orders (id int, cdc_datetime_updated timestamp) using " + project.file_format)
+    project.sql("insert into {schema}.orders values (1, timestamp '2024-01-01')")
+    project.configure(vars={"dbt_cdc": {"metadata_schema": "{{ target.schema }}"}})
+    project.dbt("run")
+    # of a mapping that the command line gives in part, the rest is as the file has it
+    project.configure(vars={"dbt_cdc": {"metadata_schema": f"{project.schema}_meta", "synthetic": {}}})
+    try:
+        project.dbt("run", "--vars", "{dbt_cdc: {synthetic: {no_keys: 1}}}")
+        assert project.rows("select count(*) from {schema}_meta.cdc_metadata") == [(1,)]
+        assert project.rows("select count(*) from {schema}.cdc_metadata") == [(1,)]
+        project.dbt("run", "--vars", f"{{dbt_cdc: {{metadata_schema: {project.schema}}}}}")
+        assert project.rows("select count(*) from {schema}_meta.cdc_metadata") == [(1,)]
+    finally:
+        project.sql("drop table {schema}_meta.cdc_metadata")
+        project.sql("drop schema {schema}_meta")
 
 
 def test_names_and_values_can_not_change_a_statement(project: Project) -> None:

@@ -99,3 +99,15 @@ def test_the_rows_given_stand_for_what_the_model_would_have_read(project: Projec
         "inner_rows is an ephemeral model, which keeps no tables beside it",
     ]:
         assert told in error, error
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_table_named_by_text_is_none_that_a_unit_test_gives(project: Project) -> None:
+    project.write(
+        {
+            "models/by_text.sql": "{{ config(materialized='table') }} select op from {{ dbt_cdc.table_changes('a.orders') }}",
+            "models/by_text.yml": "unit_tests: [{name: given, model: by_text, given: [], expect: {rows: [{op: i}]}}]",
+        }
+    )
+    error = project.error("test")
+    assert "a unit test can give no rows for a table that is named by text, got 'a.orders': name it by source" in error

@@ -434,10 +434,13 @@ def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_o
     tables = ("back", "off", "named", "bare_named", "undone", "replaced")
     asked = {name: f"'{{schema}}.{name}', unique_key='id'" for name in tables}
     changes.ask(**{f"of_{name}": asked[name] for name in asked}, too_early=asked["off"] + ", begin=2")
+    changes.ask(since_off=asked["off"] + ", begin=5")
     for name in ("named", "bare_named"):  # the renaming itself changes no row
         changes.ask(**{f"since_{name}": asked[name] + ", begin=2", f"before_{name}": asked[name] + ", begin=1, end=2"})
     message = changes.project.error("run")
-    assert "begins before the change feed, expected one that begins at or after version 5 (" in message
+    for begin in ("2", "earliest"):
+        said = f"({begin}, latest] begins before the change feed, expected one that begins at or after version 5 ("
+        assert said in message
     renamed = r"\(1, 2\] begins before %s, expected one that begins at or after version 3 \(.* UTC\), where a column was renamed,"
     assert re.search(renamed % "the change feed", message)
     assert re.search(renamed % "what can still be read", message)
@@ -446,7 +449,7 @@ def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_o
     first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
     restored = [("u", (1, "a"), (1, "x")), ("u", (1, "x"), (1, "a")), ("u", (2, "b"), (2, "c"))]
     assert changes.answer("of_back", "back") == [*first, *restored]
-    assert changes.answer("of_off", "off") == [("u", (1, "unseen"), (1, "c"))]
+    assert changes.answer("since_off", "off") == [("u", (1, "unseen"), (1, "c"))]
     update = [("u", (2, "b"), (2, "c"))]
     assert changes.answer("of_named", "named") == changes.answer("since_named", "named") == update
     assert changes.answer("of_bare_named", "bare_named") == [("i", None, (1, "z")), ("i", None, (2, "c"))]
@@ -515,14 +518,14 @@ def test_a_clone_over_a_table_is_a_change_of_its_rows_as_far_as_the_feed_is_know
         changes.write(name, f"insert into {{t}} select {'1, 5, 7' if name == 'same' else '1, 5' if feed else '1'}")
         changes.write(name, "truncate table {t}", clone, update)
     changes.write("copied", clone, update)
-    changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id'" for name in ("fed", "same", "bare", "copied")})
-    changes.ask(too_early="'{schema}.bare', unique_key='id', begin=1")
+    changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id'" for name in ("fed", "same", "copied")})
+    changes.ask(**{f"bare_{begin}": f"'{{schema}}.bare', unique_key='id', begin={begin}" for begin in (1, 3)})
     message = changes.project.error("run")
     assert "(1, latest] begins before the change feed, expected one that begins at or after version 3 (" in message
 
     cloned, last = ("i", None, (1, "z", 7)), ("u", (1, "z", 7), (1, "c", 7))
     assert changes.answer("of_copied", "copied") == [cloned, last]
-    assert changes.answer("of_bare", "bare") == [last]
+    assert changes.answer("bare_3", "bare") == [last]
     for name, row in {"fed": (1, "5", None), "same": (1, "5", 7)}.items():
         assert changes.answer(f"of_{name}", name) == [("i", None, row), ("d", row, None), cloned, last]
 

@@ -323,9 +323,9 @@ FED = {
             ] %}{% do run_query(statement) %}{% endfor %}
         {% endmacro %}
     """,
-    "models/all_told.sql": """
+    "models/since_then.sql": """
         select op, before.v as was, after.v as became
-        from {{ dbt_cdc.table_changes('fed_late.orders', unique_key='id') }}
+        from {{ dbt_cdc.table_changes('fed_late.orders', begin=1, unique_key='id') }}
     """,
     "models/too_early.sql": """
         select op from {{ dbt_cdc.table_changes('fed_late.orders', begin=0, unique_key='id') }}
@@ -339,8 +339,8 @@ def test_a_feed_that_was_switched_on_late_is_told_over_thrift(
 ) -> None:
     output = {**thrift(server.thrift_port), "schema": "fed_late"}
     project = make_project(tmp_path, output, table_format, FED, **{"+materialized": "table"})
-    query = "select op, was, became from fed_late.all_told order by op, was"
-    commands = [["run-operation", "write_orders"], ["run", "--select", "too_early"], ["run", "--select", "all_told"]]
+    query = "select op, was, became from fed_late.since_then order by op, was"
+    commands = [["run-operation", "write_orders"], ["run", "--select", "too_early"], ["run", "--select", "since_then"]]
     told = run(project, commands, [query], remote=server.connect_url)
     assert [success for success, _ in told["dbt"]] == [True, False, True], told["dbt"]
     message = told["dbt"][1][1]["too_early"]

@@ -5,7 +5,7 @@
     {%- do properties.update({'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson}) -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- do return(dbt_cdc._create_as(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',
-                                        dbt_cdc._apply_replaces(plan))) -%}
+                                     dbt_cdc._apply_replaces(plan))) -%}
 {%- endmacro -%}
 
 

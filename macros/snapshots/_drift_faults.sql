@@ -26,8 +26,7 @@
     {%- if given == 'void' -%}{%- do return(true) -%}{%- endif -%}
     {%- if kept == 'void' -%}{%- do return(kinds[1] != 'other') -%}{%- endif -%}
     {%- if kinds[0] == kinds[1] -%}
-        {%- set has_untyped = modules.re.search('[<,:]void[>,]', given) -%}
-        {%- do return(kinds[0] != 'other' or not is_compared or has_untyped is not none or dbt_cdc._widens_inside(given, kept)) -%}
+        {%- do return(kinds[0] != 'other' or not is_compared or dbt_cdc._is_untyped(given) or dbt_cdc._widens_inside(given, kept)) -%}
     {%- endif -%}
     {%- do return(kinds[1] not in ['binary', 'other'] if kinds[0] == 'text' else kinds | sort == ['date', 'moment']) -%}
 {%- endmacro -%}

@@ -18,8 +18,8 @@
 {%- macro _hash_diff_settings(existing, foreign) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns(model) -%}
     {%- set given = given if given is mapping else {} -%}
-    {%- set ignored = dbt_cdc._names_in(given.get('ignore_columns')) + columns.ignore -%}
-    {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + columns.sensitive -%}
+    {%- set ignored = dbt_cdc._names_in(given.get('ignore_columns')) + dbt_cdc._marked_columns(model, 'ignore') -%}
+    {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + dbt_cdc._marked_columns(model, 'sensitive') -%}
     {%- set keys = dbt_cdc._hash_diff_key(model) -%}
     {%- set faults = columns.faults + dbt_cdc._hash_diff_faults(keys, ignored) -%}
     {%- if foreign and not should_full_refresh() -%}
@@ -64,49 +64,8 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_key(node) -%}
-    {#- What a model says of its columns comes before what it may have from the project. -#}
-    {%- set marked, given = [], dbt_cdc._meta(node) -%}
-    {%- for column in node.columns.values() -%}
-        {%- set options = (column.meta or {}).get('dbt_cdc') -%}
-        {%- if options is mapping and options.get('key') is sameas true -%}{%- do marked.append(column.name) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- do return((marked or dbt_cdc._key_in(node.config) or dbt_cdc._key_in(given if given is mapping else {})) | unique | list) -%}
-{%- endmacro -%}
-
-
 {%- macro _hash_diff_added_columns() -%}
     {%- do return(['keyhash', 'nonkeyhash', 'operation', 'eff_start_date']) -%}
-{%- endmacro -%}
-
-
-{%- macro _hash_diff_columns(node) -%}
-    {#- What the model's YAML says per column: data_type, and meta.dbt_cdc key, ignore, sensitive. -#}
-    {%- set found = {'key': [], 'ignore': [], 'sensitive': [], 'types': {}, 'comments': {}, 'faults': []} -%}
-    {%- for column in node.columns.values() -%}
-        {%- set added = column.name | lower in dbt_cdc._hash_diff_added_columns() -%}
-        {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
-        {%- if config.persist_column_docs() and column.description -%}
-            {%- do found.comments.update({column.name | lower: column.description}) -%}
-        {%- endif -%}
-        {%- set given = (column.meta or {}).get('dbt_cdc') or {} -%}
-        {%- if given is not mapping -%}
-            {%- do found.faults.append("column '" ~ column.name ~ "': meta.dbt_cdc must be a mapping of options, got "
-                ~ dbt_cdc._value_text(given)) -%}
-        {%- endif -%}
-        {%- for name, value in (given.items() if given is mapping else []) -%}
-            {%- if name not in ['key', 'ignore', 'sensitive'] -%}
-                {%- do found.faults.append("column '" ~ column.name ~ "': "
-                    ~ dbt_cdc._unknown_name('option', name, ['key', 'ignore', 'sensitive'])) -%}
-            {%- elif value is not boolean -%}
-                {%- do found.faults.append("column '" ~ column.name ~ "': option '" ~ name ~ "' must be a boolean, got "
-                    ~ dbt_cdc._value_text(value)) -%}
-            {%- elif value -%}
-                {%- do found[name].append(column.name) -%}
-            {%- endif -%}
-        {%- endfor -%}
-    {%- endfor -%}
-    {%- do return(found) -%}
 {%- endmacro -%}
 
 

@@ -41,7 +41,7 @@
         {%- do return(keeps ~ "log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}` there, or ask table_changes") -%}
     {%- elif kind == 'rejects' and meta.get('on_cast_error') != 'rejects' -%}
         {%- do return(keeps ~ "rejects, values that do not cast fail it: set `meta: {dbt_cdc: {on_cast_error: rejects}}` there") -%}
-    {%- elif kind == 'sensitive' and not meta.get('sensitive_columns') and not dbt_cdc._hash_diff_columns(node).sensitive -%}
+    {%- elif kind == 'sensitive' and not meta.get('sensitive_columns') and not dbt_cdc._marked_columns(node, 'sensitive') -%}
         {%- do return(keeps ~ "sensitive values, as none of its columns is sensitive: name them by"
                       ~ " `meta: {dbt_cdc: {sensitive_columns: […]}}` there, or read the model itself") -%}
     {%- endif -%}

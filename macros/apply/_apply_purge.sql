@@ -39,9 +39,7 @@ when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_ki
     {%- do dbt_cdc._apply_execute(query) -%}
     {%- if dbt_cdc._apply_markers(ledger, format, batch).signature != before.signature -%}
         {#- what another run has recorded meanwhile it has shown by what is forgotten now -#}
-        {%- set columns = dbt_cdc._columns_of(ledger) | map(attribute='name') -%}
-        {%- set marker = dbt_cdc._apply_marker(columns, 'begun', dbt_cdc._apply_all_keys_marker('purged-' ~ batch)) -%}
-        {%- do dbt_cdc._apply_execute('insert into ' ~ ledger ~ '\n' ~ marker) -%}
+        {%- do dbt_cdc._apply_append_markers(ledger, 'begun', [dbt_cdc._apply_all_keys_marker('purged-' ~ batch)]) -%}
     {%- endif -%}
     {%- if kept['dbt_cdc.source_kind'] == 'feed' -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(ledger)) -%}

@@ -83,10 +83,15 @@
 
 
 {%- macro _apply_mark(plan, batches) -%}
-    {%- set rows, columns = [], dbt_cdc._apply_ledger_columns(plan) -%}
-    {%- for batch in batches -%}{%- do rows.append(dbt_cdc._apply_marker(columns, 'applied', batch)) -%}{%- endfor -%}
-    {%- if rows -%}
-        {%- do dbt_cdc._apply_execute('insert into ' ~ plan.ledger ~ ' (' ~ dbt_cdc._quoted_list(columns) | join(', ') ~ ')\n'
-                                      ~ rows | join('\nunion all\n')) -%}
-    {%- endif -%}
+    {%- if batches -%}{%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}{%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_append_markers(ledger, kind, batches) -%}
+    {%- set rows = [] -%}
+    {%- for batch in batches -%}
+        {%- do rows.append('(' ~ dbt_cdc._literal(kind) ~ ', ' ~ dbt_cdc._literal(batch) ~ ', current_timestamp())') -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._apply_execute('insert into ' ~ ledger ~ ' (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)\nvalues '
+                                  ~ rows | join(', ')) -%}
 {%- endmacro -%}

@@ -119,13 +119,7 @@ group by source, destination
         {%- do dbt_cdc._create_metadata_beside_others(relation, format) -%}
     {%- endif -%}
     {%- set rows = [] -%}
-    {%- for edge in edges -%}
-        {%- do rows.append('(' ~ ([
-            dbt_cdc._literal(edge.source), dbt_cdc._literal(edge.destination), dbt_cdc._edge_time(edge),
-            dbt_cdc._literal(edge.by), dbt_cdc._literal(edge.get('column')), dbt_cdc._literal(edge.get('type')),
-            dbt_cdc._literal(edge.get('watermark')), edge.sequence, 'current_timestamp()',
-            dbt_cdc._literal(invocation_id)] | join(', ')) ~ ')') -%}
-    {%- endfor -%}
+    {%- for edge in edges -%}{%- do rows.append('(' ~ dbt_cdc._edge_values(edge) | join(', ') ~ ')') -%}{%- endfor -%}
     {%- call statement('dbt_cdc_edges') -%}
 insert into {{ relation }} ({{ dbt_cdc._metadata_columns() | join(', ') }})
 values
@@ -133,14 +127,4 @@ values
     {%- endcall -%}
     {#- appends that meet would leave the session with a table that lacks one of them -#}
     {%- do dbt_cdc._refresh_metadata(relation, format) -%}
-{%- endmacro -%}
-
-
-{%- macro _edge_time(edge) -%}
-    {#- cdc_datetime_updated: the watermark as a time, where it is one. -#}
-    {%- if edge.get('time') -%}{%- do return('timestamp_micros(' ~ edge.time ~ ')') -%}{%- endif -%}
-    {%- if edge.get('watermark') is none or edge.get('type') not in ['timestamp', 'timestamp_ntz', 'date'] -%}
-        {%- do return('cast(null as timestamp_ltz)') -%}
-    {%- endif -%}
-    {%- do return('cast(' ~ dbt_cdc._watermark_value(edge.watermark, edge.type) ~ ' as timestamp_ltz)') -%}
 {%- endmacro -%}

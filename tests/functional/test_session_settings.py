@@ -11,6 +11,10 @@ READER = """
     {{ config(materialized='incremental', incremental_strategy='merge', unique_key='name') }}
     select * from {{ dbt_cdc.ref_changes(source('raw', 'people'), column='stamp') }}
 """
+READER_BY_VERSION = """
+    {{ config(materialized='incremental', incremental_strategy='merge', unique_key='name') }}
+    select name, seq from {{ dbt_cdc.ref_changes(ref('applied'), by='version') }}
+"""
 APPLIED = """
     {{ config(materialized='apply_changes', unique_key='name',
               meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'data_before_after'}}) }}
@@ -84,6 +88,27 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
     types = dict(project.columns("cdc_metadata")) | dict(project.columns("kept"))
     instants = ("cdc_datetime_updated", "recorded_at", "insert_timestamp", "update_timestamp")
     assert {types[name] for name in instants} == {"timestamp"}
+
+
+def test_a_strict_store_assignment_policy_takes_what_the_package_writes(project: Project) -> None:
+    supply(project, "('a', 1)")
+    write(project, reader=READER, by_version=READER_BY_VERSION)
+    project.write({"snapshots/kept.sql": SNAPSHOT})
+    with session_conf(project.spark, {"spark.sql.storeAssignmentPolicy": "STRICT"}):
+        project.dbt("build")
+        supply(project, "('a', 2)", "('b', 3)")
+        project.dbt("build")
+    for table in ("applied", "reader", "by_version"):
+        assert project.rows(f"select name, seq from {{schema}}.{table} order by 1") == [("a", 2), ("b", 3)], table
+    assert project.rows("select name, seq, dbt_valid_to is null from {schema}.kept order by 1, 2") == [
+        ("a", 1, False),
+        ("a", 2, True),
+        ("b", 3, True),
+    ]
+    markers = "select _dbt_cdc_kind, count(*) from {schema}.applied__events group by 1 order by 1"
+    assert project.rows(markers) == [("applied", 2), ("begun", 2), ("purged", 1), ("upsert", 3)]
+    edges = "select tracked_by, column_type, watermark is null, count(*) from {schema}.cdc_metadata group by 1, 2, 3 order by 1"
+    assert project.rows(edges) == [("column", "timestamp", False, 2), ("version", None, False, 2)]
 
 
 @pytest.mark.one_format("iceberg")

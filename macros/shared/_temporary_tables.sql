@@ -69,22 +69,3 @@ as
     {%- endfor -%}
     {%- do return(properties) -%}
 {%- endmacro -%}
-
-
-{%- macro _with_types(query, columns, known) -%}
-    {#- A column of NULLs alone (`null as name`) has no type, and no table takes it so: it gets that of the table, and string where the
-        table has no such column, or another struct, of which Spark casts the fields by their place. `columns`: of the query;
-        `known`: types by lower-case name. -#}
-    {%- set selected, untyped = [], [] -%}
-    {%- for column in columns -%}
-        {%- set quoted = dbt_cdc._quote(column.name) -%}
-        {%- if dbt_cdc._is_untyped(column.dtype) -%}
-            {%- set type = known.get(column.name | lower, column.dtype) -%}
-            {%- set alike = dbt_cdc._names_inside(type | lower) == dbt_cdc._names_inside(column.dtype | lower) -%}
-            {%- set type = dbt_cdc._typed(type if alike else column.dtype) -%}
-            {%- do untyped.append('cast(' ~ quoted ~ ' as ' ~ dbt_cdc._type_text(type) ~ ') as ' ~ quoted) -%}
-        {%- endif -%}
-        {%- do selected.append(untyped[-1] if dbt_cdc._is_untyped(column.dtype) else quoted) -%}
-    {%- endfor -%}
-    {%- do return('select ' ~ selected | join(', ') ~ ' from (\n' ~ query ~ '\n) as given' if untyped else query) -%}
-{%- endmacro -%}

@@ -1,9 +1,10 @@
-{#- A var of the root project: at the top level of `vars:`, or under the project's own name or `dbt_cdc:` there. -#}
+{#- A var of the root project: at the top level of `vars:`, or under the project's own name or `dbt_cdc:`
+    there, which count before the top level, as they do for dbt. -#}
 {%- macro _var(name, default=none) -%}
     {#- Looked up in what the project says, not by dbt's `var`: that answers by the package that asks, which is this one in a hook and an
         operation, and another in a model, and leaves out the rest of a mapping of which the command line gives a part. -#}
     {%- set file, given = adapter.config.vars.to_dict(), adapter.config.cli_vars -%}
-    {%- for place in [given, given.get('dbt_cdc'), file, file.get(project_name), file.get('dbt_cdc')]
+    {%- for place in [given, given.get('dbt_cdc'), file.get(project_name), file.get('dbt_cdc'), file]
         if place is mapping and place.get(name) is not none -%}
         {%- do return(render(place[name]) if place[name] is string else place[name]) -%}
     {%- endfor -%}

@@ -4,9 +4,11 @@
     {#- Values of another kind, asked before anything is compared. -#}
     {%- set faults, keys = [], [] -%}
     {%- for key in dbt_cdc._keys(strategy) -%}{%- do keys.append(dbt_cdc._unquoted(key) | lower) -%}{%- endfor -%}
+    {#- the record of a deletion has the last values or the source's, so that both have to be of one type -#}
+    {%- set deleted_keep_values = strategy.hard_deletes == 'new_record' -%}
     {%- for column in source_columns if column.name | lower in existing -%}
         {%- set kept, type = existing[column.name | lower], column.dtype -%}
-        {%- if not dbt_cdc._takes(kept, type, is_compared=dbt_cdc._is_checked(column.name)) -%}
+        {%- if not dbt_cdc._takes(kept, type, is_compared=dbt_cdc._is_checked(column.name) or deleted_keep_values) -%}
             {%- do faults.append(dbt_cdc._type_fault(target, column.name, kept, type, "the source, which is of another kind")) -%}
         {%- elif dbt_cdc._family_of_type(kept) == 'text' and dbt_cdc._family_of_type(type) not in ['text', 'other']
                  and column.name | lower in keys -%}
@@ -26,7 +28,8 @@
     {%- if given == 'void' -%}{%- do return(true) -%}{%- endif -%}
     {%- if kept == 'void' -%}{%- do return(kinds[1] != 'other') -%}{%- endif -%}
     {%- if kinds[0] == kinds[1] -%}
-        {%- do return(kinds[0] != 'other' or not is_compared or dbt_cdc._is_untyped(given) or dbt_cdc._widens_inside(given, kept)) -%}
+        {%- set filled = kept if dbt_cdc._is_untyped(given) and dbt_cdc._gives_types(kept, given) else given -%}
+        {%- do return(kinds[0] != 'other' or not is_compared or dbt_cdc._widens_inside(filled, kept)) -%}
     {%- endif -%}
     {%- do return(kinds[1] not in ['binary', 'other'] if kinds[0] == 'text' else kinds | sort == ['date', 'moment']) -%}
 {%- endmacro -%}
@@ -54,9 +57,15 @@
     {%- do faults.extend(dbt_cdc._overflow_faults(shape, narrow)) -%}
     {%- set start = dbt_cdc._snapshot_columns().dbt_valid_from -%}
     {%- set kept, given = existing.get(start | lower), shape.time_type -%}
-    {%- if kept == 'date' and given in ['timestamp', 'timestamp_ntz'] -%}
+    {%- if kept == 'date' and given in ['timestamp', 'timestamp_ntz'] and shape.strategy.updated_at | trim == snapshot_get_time() | trim -%}
+        {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is date, got " ~ given ~ " from the time of the run, whose"
+                             ~ " time of day it would lose: set updated_at: current_date()") -%}
+    {%- elif kept == 'date' and given in ['timestamp', 'timestamp_ntz'] -%}
         {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, whose time of day it would lose")) -%}
-    {%- elif [kept, given] | sort == ['timestamp', 'timestamp_ntz'] and not dbt_cdc._is_in_utc() -%}
+    {%- elif kept in ['timestamp', 'timestamp_ntz'] and given == 'date' -%}
+        {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, by which records would begin before"
+                                                 ~ " what was known when they were written")) -%}
+    {%- elif [kept, given] | sort in [['timestamp', 'timestamp_ntz'], ['string', 'timestamp']] and not dbt_cdc._is_in_utc() -%}
         {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given,
             "updated_at, which the session's time zone would shift")) -%}
     {%- endif -%}

@@ -1,5 +1,5 @@
 {#- Columns that a snapshot's configuration names, looked for in its source before anything is written. A key and updated_at may
-    be expressions, and dbt writes all of them into its SQL as they stand. -#}
+    be expressions, check_cols are columns only; dbt writes all of them into its SQL as they stand. -#}
 
 {%- macro _named_column_faults(names, strategy) -%}
     {%- set known, faults = names | map('lower') | list, [] -%}
@@ -13,7 +13,7 @@
         {%- for name in named[option] -%}
             {#- Spark takes 2020_sales as it stands, and 1d for a number -#}
             {%- set stands = modules.re.fullmatch('[A-Za-z0-9_]*[A-Za-z_][A-Za-z0-9_]*', name) -%}
-            {%- set is_name = dbt_cdc._is_plain_name(name) or (option == 'check_cols' and modules.re.fullmatch('`.+`', name)) -%}
+            {%- set is_name = option == 'check_cols' or dbt_cdc._is_plain_name(name) -%}
             {%- if name | lower in known and not stands -%}
                 {%- do faults.append(option ~ ": the name of the column '" ~ name ~ "' needs backticks, as dbt puts it into SQL as it"
                                      ~ " stands: write it as " ~ dbt_cdc._quote(name)) -%}

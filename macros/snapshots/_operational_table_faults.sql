@@ -67,7 +67,7 @@
     {%- set found -%}
         select cast({{ valid_to }} as string) from {{ target }}
         where {{ dbt_cdc._quote(names.update_process_id) }} is null and not coalesce({{ dbt_cdc._is_open(node=node) }}, false)
-            and cast({{ valid_to }} as timestamp_ltz) > current_timestamp() + interval 1 year
+            and try_cast({{ valid_to }} as timestamp_ltz) > current_timestamp() + interval 1 year
             and {{ dbt_cdc._quote(names.effective_end_timestamp) }} = {{ dbt_cdc._high_date(options.effective_timestamp_type) }}
         limit 1
     {%- endset -%}

@@ -2,7 +2,7 @@
 
 {%- macro _staging_shape(staging, strategy, target_relation, given, existing) -%}
     {#- What is known of the changes, for the merge and what follows it: the table that they are in, the source's columns in order,
-        `source_types` by lower-case name, the type of dbt_valid_from; later also `counts` of inserts, updates and deletes, and
+        `source_types` by lower-case name, the type of updated_at; later also `counts` of inserts, updates and deletes, and
         whether `any_returning` key was found. `given`: the source's columns; one without a type has none still where the snapshot's
         table has none for it. -#}
     {%- set format, names, types = dbt_cdc._format_of(target_relation), [], dbt_cdc._types_by_name(dbt_cdc._whole_columns(staging)) -%}
@@ -49,7 +49,7 @@
 
 
 {%- macro _run_time(type, known=[]) -%}
-    {#- The snapshot's own time in the type of dbt_valid_from (in UTC, whatever the session's zone, where that has no zone), or
+    {#- The snapshot's own time in the type of updated_at (in UTC, whatever the session's zone, where that has no zone), or
         that of the known times which lies beyond it. -#}
     {%- if not dbt_cdc._may_be_time(type) -%}
         {%- do return('cast(raise_error(' ~ dbt_cdc._literal(

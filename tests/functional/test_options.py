@@ -144,8 +144,9 @@ def test_vars_are_those_of_the_project_wherever_they_are_asked(project: Project)
     project.sql("insert into {schema}.orders values (1, timestamp '2024-01-01')")
     project.configure(vars={"dbt_cdc": {"metadata_schema": "{{ target.schema }}"}})
     project.dbt("run")
-    # of a mapping that the command line gives in part, the rest is as the file has it
-    project.configure(vars={"dbt_cdc": {"metadata_schema": f"{project.schema}_meta", "synthetic": {}}})
+    # the narrower place counts; of a mapping that the command line gives in part, the rest is as the file has it
+    own = {"dbt_cdc": {"metadata_schema": f"{project.schema}_meta", "synthetic": {}}}
+    project.configure(vars={"metadata_schema": "what another package calls so", **own})
     try:
         project.dbt("run", "--vars", "{dbt_cdc: {synthetic: {no_keys: 1}}}")
         assert project.rows("select count(*) from {schema}_meta.cdc_metadata") == [(1,)]

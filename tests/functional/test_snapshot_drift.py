@@ -61,6 +61,7 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
             as_text,
         )
     write(project, "zoned", BY_TIME, known, known)
+    write(project, "was_text", BY_TIME, *["select 1 as id, '2024-01-10 10:00:00' as at"] * 2)
     with in_zone(project, "Pacific/Kiritimati"):  # where it is tomorrow for most of the day
         for number in range(4):
             run(project, number)
@@ -71,11 +72,12 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
             "",
             known.replace("timestamp '2024-01-01 00:00:00Z'", "timestamp_ntz '2025-01-01'"),
         )
-        said = project.error("snapshot", "--select", "zoned", "--vars", "{run: 1}")
-        assert (
-            "is timestamp, got timestamp_ntz from updated_at, which the session's time zone would shift: cast it"
-            in said
-        )
+        at = "select 1 as id, timestamp '2024-01-10 10:00:00Z' as at"
+        write(project, "was_text", BY_TIME, "", at)
+        said = project.error("snapshot", "--select", "zoned", "was_text", "--vars", "{run: 1}")
+        for kept, given in (("timestamp", "timestamp_ntz"), ("string", "timestamp")):
+            shifted = "from updated_at, which the session's time zone would shift: cast it"
+            assert f"is {kept}, got {given} {shifted}" in said
     late = "select id, v, dbt_updated_at, dbt_valid_to is null from {schema}.late order by id, dbt_valid_from"
     assert project.rows(late) == [
         (1, "a", datetime(2024, 1, 1), True),
@@ -88,6 +90,9 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
     assert project.rows(ends % "texts") == [(1, text, None), (2, text, text)]
     assert project.rows("select id, v, at, dbt_valid_from, dbt_valid_to from {schema}.zoned") == [
         (1, "a", datetime(2024, 1, 1), datetime(2024, 1, 1), None)
+    ]
+    assert project.rows("select id, at, dbt_valid_from, dbt_valid_to from {schema}.was_text") == [
+        (1, "2024-01-10 10:00:00", "2024-01-10 10:00:00", None)
     ]
     # text with a zone is that instant, text without one UTC; a deleted row ended at the time of the run
     for name in ("text_to_clocks", "text_to_instants"):
@@ -140,6 +145,12 @@ def test_types_that_would_round_are_refused_and_a_share_of_deletes_may_be_reache
         project, "days", BY_TIME,
         "select 1 as id, date '2024-01-01' as at", "select 1 as id, timestamp '2024-01-01 10:00:00' as at",
     )  # fmt: skip
+    write(
+        project, "starts", BY_TIME,
+        "select 1 as id, timestamp '2024-01-01 10:00:00' as at", "select 1 as id, date '2024-01-02' as at",
+    )  # fmt: skip
+    by_day = "strategy='check', check_cols=['v'], updated_at=('day' if var('run') == 0 else none)"
+    write(project, "undated", by_day, *(f"select 1 as id, {v} as v, date '2024-01-01' as day" for v in (1, 2)))
     shares = "meta={'dbt_cdc': {'max_delete_fraction': 0.29}}"
     write(project, "shares", f"{BY_TIME}, {shares}", *(
         f"select id, timestamp '2024-01-01' as at from range({rows})" for rows in (100, 71, 50)
@@ -156,14 +167,19 @@ def test_types_that_would_round_are_refused_and_a_share_of_deletes_may_be_reache
     assert "column 'n' of " in said and "is int, got double from the source" in said
     assert "column 'rate' of " in said and "is float, got decimal(1,1) from the source" in said
     assert "column 'due' of " in said and "is date, got timestamp_ntz from the source" in said
-    assert "column 'dbt_valid_from' of " in said and "is date, got timestamp from updated_at" in said
+    start = f"column 'dbt_valid_from' of {project.schema}.%s is %s, got %s from %s"
+    assert start % ("days", "date", "timestamp", "updated_at, whose time of day it would lose: cast it in") in said
+    assert start % ("starts", "timestamp", "date", "updated_at, by which records would begin before what was") in said
+    assert start % ("undated", "date", "timestamp", "the time of the run, whose time of day it would lose: set") in said
     assert "would close 21 of 71 live records" in said
     assert project.rows(closed) == [(100, 29)]
     assert project.rows("select * except(dbt_scd_id, dbt_updated_at, dbt_valid_from) from {schema}.prices") == [
         (1, pytest.approx(1.25), 7, 0.5, date(2024, 1, 1), None)
     ]
-    day = date(2024, 1, 1)
+    day, ten = date(2024, 1, 1), datetime(2024, 1, 1, 10)
     assert project.rows("select id, at, dbt_valid_from, dbt_valid_to from {schema}.days") == [(1, day, day, None)]
+    assert project.rows("select id, at, dbt_valid_from, dbt_valid_to from {schema}.starts") == [(1, ten, ten, None)]
+    assert project.rows("select id, v, dbt_valid_from, dbt_valid_to from {schema}.undated") == [(1, 1, day, None)]
 
 
 @pytest.mark.one_format("iceberg")
@@ -175,8 +191,10 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
     checks = {"all_columns": CHECKED, "one_column": "strategy='check', check_cols=['v']"}
     for name, config in checks.items():
         write(project, name, f"{config}, hard_deletes='new_record'", texts, others, f"{others} where id <> 1")
-    emptied = "select 1 as id, null as v"
-    write(project, "emptied", CHECKED, "select 1 as id, 5 as v", emptied)
+    nested = "5 as v, named_struct('a', 1) as s, array(named_struct('a', 1)) as l"
+    write(
+        project, "emptied", CHECKED, f"select 1 as id, {nested}", "select 1 as id, null as v, null as s, array() as l"
+    )
     # of a deleted row the last value is kept, also where the source has no values any more
     timed = "select id, timestamp '2024-01-01' as at, %s as v from values (1, 'a'), (2, 'b') as t(id, v)"
     write(project, "gone", BY_TIME.replace("invalidate", "new_record"), timed % "v", f"{timed % 'null'} where id = 2")
@@ -199,7 +217,8 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
     assert project.rows(closed % "all_columns") == [first, (1, "5", "true", "False"), two, three, four]
     assert project.rows(open_rows % "one_column") == [now[0], two, *now[2:]]
     assert project.rows(closed % "one_column") == [first, (1, "5", "true", "False"), three, four]
-    assert project.rows("select v, dbt_valid_to is null from {schema}.emptied order by 2") == [(5, False), (None, True)]
+    emptied = "select v, s.a, l.a, dbt_valid_to is null from {schema}.emptied order by 4"
+    assert project.rows(emptied) == [(5, 1, [1], False), (None, None, [], True)]
     gone = "select id, v, dbt_is_deleted, dbt_valid_to is null from {schema}.gone order by id, dbt_valid_from"
     assert project.rows(gone) == [(1, "a", "False", False), (1, "a", "True", True), (2, "b", "False", True)]
     assert project.rows("select v, dbt_valid_to is null from {schema}.collated order by 2") == [
@@ -238,7 +257,16 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
             f"struct<b:int,a:int,{long_type}>",
         ),
     }
+    pairs["void"] = (
+        "named_struct('a', 1, 'b', 2)",
+        "named_struct('b', 2, 'a', null)",
+        "struct<a:int,b:int>",
+        "struct<b:int,a:void>",
+    )
+    # a deletion's record has the values of the last one or the source's, in one column
+    pairs["record"] = pairs["places"]
     configs = dict.fromkeys(pairs, CHECKED) | {"named": "strategy='check', check_cols=['v']", "day": BY_TIME}
+    configs["record"] = BY_TIME.replace("invalidate", "new_record")
     for name, (first, second, *_) in pairs.items():
         write_values(project, name, configs[name], first, second)
     run(project, 0)

@@ -44,9 +44,9 @@ def test_without_the_dispatch_entry_the_run_stops_at_once_with_the_lines_to_past
         "search_order: ['consumer', 'dbt_cdc', 'dbt']",
         "dbt_project.yml",
     ):
-        assert part in error + project.log()
+        assert part in error + project.new_log()
     write(project, "{max_delete_fraction: 0}")
-    assert "search_order: ['consumer', 'dbt_cdc', 'dbt']" in project.error("snapshot") + project.log()
+    assert "search_order: ['consumer', 'dbt_cdc', 'dbt']" in project.error("snapshot") + project.new_log()
     assert project.tables() == {"things"}
 
     # what is not selected, or asks for nothing, is let be
@@ -67,11 +67,13 @@ def test_a_snapshot_macro_of_the_project_itself_stops_the_run_unless_it_calls_th
         {"macros/merge.sql": macro.replace("MERGE", "dbt.default__snapshot_merge_sql(target, source, insert_cols)")}
     )
     error = project.error("snapshot")
-    assert f"snapshot.consumer.s: dbt_cdc's snapshot macros work only together, and {others}" in error + project.log()
+    assert (
+        f"snapshot.consumer.s: dbt_cdc's snapshot macros work only together, and {others}" in error + project.new_log()
+    )
     assert project.tables() == {"things"}
     # another macro of the package is not that one
-    project.write({"macros/merge.sql": macro.replace("MERGE", "{{ dbt_cdc.companion(target, 'changes') }}")})
-    assert others in project.error("snapshot") + project.log()
+    project.write({"macros/merge.sql": macro.replace("MERGE", "dbt_cdc.companion(target, 'changes')")})
+    assert others in project.error("snapshot") + project.new_log()
     project.write({"macros/merge.sql": called})
     project.dbt("snapshot")
     supply(project, "(1, 'eu', 'b')", COLUMNS)
@@ -90,7 +92,7 @@ def test_a_snapshot_macro_of_the_project_itself_stops_the_run_unless_it_calls_th
     project.dbt("snapshot")
     assert contents(project) == [(1, "eu", "b", True)]
     write(project, "{operational_metadata: true}")
-    assert "dbt finds macro.consumer." in project.error("snapshot") + project.log()
+    assert "dbt finds macro.consumer." in project.error("snapshot") + project.new_log()
 
 
 @pytest.mark.one_format("iceberg")
@@ -153,13 +155,15 @@ def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_th
     assert "an operational column has the name of a column of dbt's own: dbt_valid_from" in error
 
     project.configure(vars={"default_high_dttm": "9000-12-31T23:59:59Z"})
-    wrong = (
-        "{operational_metadata: true}}, strategy: check, check_cols: [statsu, The Region], unique_key: [id, regoin]}"
-    )
+    checked = "[statsu, The Region, lower(status), status.city]"
+    wrong = f"{{operational_metadata: true}}}}, strategy: check, check_cols: {checked}, unique_key: [id, regoin]}}"
     config = SNAPSHOT.partition("config:")[0] + "config: {meta: {dbt_cdc: " + wrong
     project.write({"snapshots/s.yml": config})
     error = project.error("snapshot")
     assert "check_cols: the source has no such column: unknown column 'statsu', did you mean 'status'?" in error
+    # columns only: a part of one, or what is made of one, is compared with nothing
+    for part in ("lower(status)", "status.city"):
+        assert f"check_cols: the source has no such column: unknown column '{part}'" in error
     assert "check_cols: the name of the column 'The Region' needs backticks" in error
     assert "write it as `The Region`" in error
     assert (
@@ -167,15 +171,11 @@ def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_th
         in error
     )
     assert project.tables() == {"things"}
-    by_time = config.replace(
-        "strategy: check, check_cols: [statsu, The Region]", "strategy: timestamp, updated_at: upd"
-    )
+    by_time = config.replace(f"strategy: check, check_cols: {checked}", "strategy: timestamp, updated_at: upd")
     project.write({"snapshots/s.yml": by_time})
     assert "updated_at: the source has no such column: unknown column 'upd'" in project.error("snapshot")
 
-    right = config.replace("[statsu, The Region]", "[status, '`The Region`', 2020_sales]").replace(
-        "regoin", "lower(`the region`)"
-    )
+    right = config.replace(checked, "[status, '`The Region`', 2020_sales]").replace("regoin", "lower(`the region`)")
     project.write({"snapshots/s.yml": right})
     project.dbt("snapshot")
     supply(project, "(1, 'EU', 'a', 5)", "id, `the region`, status, 2020_sales")

@@ -283,3 +283,21 @@ def test_what_stock_dbt_left_behind_and_what_was_changed_since_is_told_or_mended
     project.configure(snapshots=ON)
     project.dbt(*ADOPT, *OTHER_HIGH)
     assert project.rows(BY_PROCESS) == [rows[0], (*rows[1][:5], datetime(9999, 12, 30))]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_history_made_by_hand_without_dbt_updated_at_is_gone_on_with(project: Project) -> None:
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
+    project.sql(
+        "create table {schema}.s (id int, status string, updated_at timestamp, dbt_scd_id string, dbt_valid_from timestamp,"
+        " dbt_valid_to timestamp) using " + project.file_format
+    )
+    project.sql("insert into {schema}.s values (1, 'a', timestamp '2024-01-01', 'x', timestamp '2024-01-01', null)")
+    supply(project, "(1, 'a2', timestamp '2024-01-02')", COLUMNS)
+    project.dbt("snapshot")
+    assert project.columns("s")[-1] == ("dbt_updated_at", "timestamp")
+    history = "select id, status, dbt_updated_at, dbt_valid_from, dbt_valid_to from {schema}.s order by dbt_valid_from"
+    first, second = datetime(2024, 1, 1), datetime(2024, 1, 2)
+    assert project.rows(history) == [(1, "a", None, first, second), (1, "a2", second, second, None)]
+    project.dbt("snapshot")
+    assert project.rows(history) == [(1, "a", None, first, second), (1, "a2", second, second, None)]

@@ -15,7 +15,9 @@
                        'ignore_null_updates_except_column_list'] -%}
         {%- do lists.update({option: (dbt_cdc._unquoted_names(options[option]) | map('lower') | sort | list or none) | tojson}) -%}
     {%- endfor -%}
-    {%- do return(dict(lists, ignore_null_updates=(options.ignore_null_updates or none) | tojson,
+    {#- beside a list of columns it says no more than the list -#}
+    {%- set by_list = options.ignore_null_updates_column_list or options.ignore_null_updates_except_column_list -%}
+    {%- do return(dict(lists, ignore_null_updates=(none if by_list else options.ignore_null_updates or none) | tojson,
                        stored_as_scd_type=options.stored_as_scd_type | string, source_kind=options.source_kind,
                        start_at_column=options.start_at_column, end_at_column=options.end_at_column,
                        system_start_at_column=options.system_start_at_column, system_end_at_column=options.system_end_at_column)) -%}
@@ -28,9 +30,17 @@
         {%- set was = kept.get('dbt_cdc.' ~ name, value) -%}
         {#- names in them may be spelled anew, and older tables have them with backticks -#}
         {%- if was | lower | replace('`', '') != value | lower | replace('`', '') -%}
-            {%- do faults.append(name ~ " can't change on an existing table: it was created with " ~ was ~ ", this run has " ~ value
+            {%- do faults.append(name ~ " can't change on an existing table: it was created with " ~ dbt_cdc._apply_property_text(was)
+                                 ~ ", this run has " ~ dbt_cdc._apply_property_text(value)
                                  ~ "; put it back, or run with --full-refresh") -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_property_text(property) -%}
+    {#- A kept property for a message: lists and names are kept as JSON. -#}
+    {%- set value = fromjson(property, none) -%}
+    {%- do return(property if value is none else dbt_cdc._value_text(value)) -%}
 {%- endmacro -%}

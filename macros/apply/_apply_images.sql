@@ -10,7 +10,7 @@
     {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.moments.sequence.type ~ ')' if version is not none else none -%}
     {%- if named and run_query('select ' ~ named ~ ' is null')[0][0] -%}
         {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.moments.sequence.type ~ ", got "
-                                  ~ (version | string | tojson)) -%}
+                                  ~ dbt_cdc._value_text(version | string)) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_measure_batch(plan) -%}
     {%- if plan.faults or not (plan.rows or named) -%}{%- do return(none) -%}{%- endif -%}

@@ -50,9 +50,8 @@
                              ~ " an event became known") -%}
     {%- endif -%}
     {%- set lists = ['ignore_null_updates_column_list', 'ignore_null_updates_except_column_list'] -%}
-    {%- for list in lists if given.get(list) and given.get('ignore_null_updates') is boolean -%}
-        {%- do faults.append("'ignore_null_updates: " ~ given.ignore_null_updates | lower ~ "' contradicts '" ~ list
-                             ~ "' beside it: give one of them") -%}
+    {%- for list in lists if given.get(list) and given.get('ignore_null_updates') is false -%}
+        {%- do faults.append("'ignore_null_updates: false' contradicts '" ~ list ~ "' beside it: give one of them") -%}
     {%- endfor -%}
     {%- set names_deletes = given.get('apply_as_deletes') or given.get('apply_as_truncates') -%}
     {%- if given.get('max_delete_fraction') is not none and not names_deletes and given.get('source_kind') != 'snapshot' -%}
@@ -62,7 +61,7 @@
     {%- set retention = given.get('tombstone_retention') -%}
     {%- if retention is string and not dbt_cdc._apply_span(retention) -%}
         {%- do faults.append("option 'tombstone_retention' must be a number and a unit (second, minute, hour, day, week)"
-                             ~ " such as '2 days', got " ~ (retention | tojson)) -%}
+                             ~ " such as '2 days', got " ~ dbt_cdc._value_text(retention)) -%}
     {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

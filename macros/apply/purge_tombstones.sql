@@ -25,7 +25,7 @@
     {%- set retention = retention or options.tombstone_retention -%}
     {%- if not dbt_cdc._apply_span(retention) -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: " ~ node.unique_id ~ ": retention must be a number and a"
-            ~ " unit such as '2 days', got " ~ (retention | tojson)) -%}
+            ~ " unit such as '2 days', got " ~ dbt_cdc._value_text(retention)) -%}
     {%- endif -%}
     {%- set target = api.Relation.create(database=node.database, schema=node.schema, identifier=node.alias, type='table') -%}
     {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}

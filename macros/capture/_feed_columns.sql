@@ -34,7 +34,7 @@
     {%- if columns is none -%}{%- do return([]) -%}{%- endif -%}
     {%- if columns is not mapping or not columns or columns.values() | reject('string') | list -%}
         {%- do return([feed ~ ": columns must map names to types, as in {'id': 'int', 'name': 'string'}, got "
-                       ~ (columns | tojson)]) -%}
+                       ~ dbt_cdc._value_text(columns)]) -%}
     {%- endif -%}
     {%- set faults = [] -%}
     {%- for name, type in columns.items() if not dbt_cdc._is_known_type(type) -%}
@@ -70,7 +70,7 @@
 
 {%- macro _encoding_faults(columns, encodings) -%}
     {%- if encodings is not mapping -%}
-        {%- do return(["from_debezium: encodings must map names of columns to encodings, got " ~ (encodings | tojson)]) -%}
+        {%- do return(["from_debezium: encodings must map names of columns to encodings, got " ~ dbt_cdc._value_text(encodings)]) -%}
     {%- endif -%}
     {%- if columns is not mapping -%}
         {%- do return(["from_debezium: encodings say how to read types, got no `columns` to go with them"] if encodings else []) -%}

@@ -33,3 +33,13 @@
     {%- do return('create or replace table ' ~ relation ~ ' using ' ~ format ~ dbt_cdc._for_format('many_small_appends', format)()
                   ~ ' as select ' ~ (columns | join(', ')) ~ ' where false') -%}
 {%- endmacro -%}
+
+
+{%- macro _foreign_metadata_faults(existing) -%}
+    {%- set names = dbt_cdc._columns_of(existing) | map(attribute='name') | list -%}
+    {%- set absent = dbt_cdc._metadata_columns().keys() | reject('in', names) | list -%}
+    {%- if not absent and not existing.is_view and dbt_cdc._format_of(existing) in dbt_cdc._formats() -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return(["ref_changes keeps its watermarks in " ~ existing ~ ", which is there and was not made for it: expected a table of"
+                   ~ " one of the formats " ~ dbt_cdc._formats() | join(', ') ~ " with the columns "
+                   ~ dbt_cdc._metadata_columns() | join(', ') ~ "; rename it, or give another schema by the var 'metadata_schema'"]) -%}
+{%- endmacro -%}

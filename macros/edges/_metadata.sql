@@ -30,6 +30,7 @@
             {#- for the models of this run, which then need not look for it -#}
             {%- do adapter.cache_added(dbt_cdc._load_relation(relation)) -%}
         {%- else -%}
+            {%- do dbt_cdc._raise_run_faults(dbt_cdc._foreign_metadata_faults(existing)) -%}
             {%- do dbt_cdc._for_format('compact_small_appends', dbt_cdc._format_of(existing))(existing) -%}
         {%- endif -%}
     {%- endif -%}

@@ -38,7 +38,7 @@
 
 {%- macro _claim_new_rows() -%}
     {%- set read = dbt_cdc._read_edges() -%}
-    {%- if model.config.materialized == 'incremental' and not dbt_cdc._reads_a_part() and not read.anew and 'others' not in read -%}
+    {%- if model.config.materialized == 'incremental' and not read.anew and 'others' not in read -%}
         {%- do dbt_cdc._set_properties(this, {dbt_cdc._own_claim(): dbt_cdc._seconds_now() | string}) -%}
         {%- do read.update({'others': dbt_cdc._claims().keys() | reject('equalto', dbt_cdc._own_claim()) | list}) -%}
     {%- endif -%}

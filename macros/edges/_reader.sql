@@ -51,6 +51,7 @@
         {%- if not model.config.get('unique_key') -%}
             {%- do faults.append("ref_changes needs a unique_key: rows that are read once more must meet themselves") -%}
         {%- endif -%}
+        {%- do faults.extend(dbt_cdc._predicate_faults()) -%}
         {%- set change_log = dbt_cdc._given_options(dbt_cdc._reader_options()).change_log -%}
         {%- if change_log is not none -%}
             {%- do faults.append(dbt_cdc._no_log_fault(change_log, 'an incremental model')) -%}
@@ -60,15 +61,28 @@
                              ~ " given for all of its effective date's load: a second run on that date would take back"
                              ~ " what the first one brought; read by ref, or set materialized='apply_changes'") -%}
     {%- elif kind != 'apply_changes' -%}
-        {%- do faults.append("ref_changes works in incremental models only, got '" ~ kind ~ "', which keeps nothing"
-                             ~ " between runs: set materialized='incremental' with unique_key and"
-                             ~ " incremental_strategy='merge', or read by ref") -%}
+        {%- do faults.append("ref_changes works in incremental and apply_changes models, got '" ~ kind ~ "', which keeps nothing"
+                             ~ " between runs: set materialized='incremental' with unique_key and incremental_strategy='merge',"
+                             ~ " or materialized='apply_changes', or read by ref") -%}
     {%- endif -%}
     {%- if not faults and model.language == 'sql' and not dbt_cdc._has_watermark_hook(model) -%}
         {%- do faults.append("ref_changes stands in an `if` that dbt does not enter while it parses the project"
                              ~ " (is_incremental() and execute are false then), so that its watermark would never move:"
                              ~ " take it out of the `if`; the first run reads everything anyway") -%}
     {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _predicate_faults() -%}
+    {#- They go into the merge's `on`: a row whose target they hide would be inserted beside it. -#}
+    {%- set faults = [] -%}
+    {%- for predicate in model.config.get('predicates') or model.config.get('incremental_predicates') or []
+        if 'DBT_INTERNAL_SOURCE' not in predicate | upper -%}
+        {%- do faults.append("ref_changes: incremental_predicates must compare the target with DBT_INTERNAL_SOURCE, in a column that never"
+            ~ " changes for a key, got " ~ dbt_cdc._value_text(predicate) ~ ": a row that is read once more, and whose record it hides,"
+            ~ " would come twice") -%}
+    {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

@@ -26,7 +26,7 @@
     {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
         {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
-        {%- do dbt_cdc._reset_beforehand() -%}
+        {%- do dbt_cdc._reset_beforehand(dbt_cdc._recorded_edges()) -%}
         {%- do return(dbt_cdc._all_rows(relation, by, given)) -%}
     {%- endif -%}
     {%- if relation.is_cte -%}
@@ -39,16 +39,20 @@
     {%- set edge = dbt_cdc._remembered_edge(relation) or read(relation, column, unique_key) -%}
     {%- do edge.update({'asked': asked | trim}) -%}
     {%- do dbt_cdc._remember_edge(edge) -%}
+    {%- set old = dbt_cdc._recorded_edges().get(edge.source, {}) -%}
+    {%- if old.by == by == 'column' and old.watermark != edge.watermark -%}{%- do dbt_cdc._reset_beforehand([edge.source]) -%}{%- endif -%}
     {%- do return('(' ~ edge.sql ~ ')') -%}
 {%- endmacro -%}
 
 
-{%- macro _reset_beforehand() -%}
-    {#- A table made anew of a part of the rows has less than what its watermarks say. These go back before the write: a run
-        that ends badly then leaves rows to be read twice, and none that are never read. -#}
+{%- macro _reset_beforehand(sources) -%}
+    {#- A table made anew has less than what its watermarks say, where it is made of a part of the rows, or by column where the
+        upstream's stamps have become lower. Those go back before the write: a run that ends badly then leaves rows to be read twice,
+        and none that are never read. -#}
     {%- set read, resets = dbt_cdc._read_edges(), [] -%}
-    {%- for source, old in read.recorded.items() if read.anew and old.by != 'reset' and dbt_cdc._writes_tables() -%}
-        {%- do resets.append({'source': source, 'by': 'reset', 'destination': dbt_cdc._edge_name(this), 'sequence': old.sequence + 1}) -%}
+    {%- for source in sources if read.anew and read.recorded[source].by != 'reset' and dbt_cdc._writes_tables() -%}
+        {%- do resets.append({'source': source, 'by': 'reset', 'destination': dbt_cdc._edge_name(this),
+                              'sequence': read.recorded[source].sequence + 1}) -%}
     {%- endfor -%}
     {%- do dbt_cdc._append_edges(resets) -%}
     {%- for reset in resets -%}{%- do read.recorded.update({reset.source: reset}) -%}{%- endfor -%}

@@ -1,5 +1,5 @@
 {#- Table properties for a table that many runs append one row to, several at once: small files are put together by
-    the writers themselves or by maintenance, appends that meet are tried again, and old metadata goes. -#}
+    the writers themselves or by maintenance, appends that meet are tried again (not on Hudi: docs/hudi.md), and old metadata goes. -#}
 
 {%- macro delta__many_small_appends() -%}
     {%- do return(" tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.logRetentionDuration' = 'interval 1 days',"

@@ -28,26 +28,22 @@
 
 
 {%- macro _value_text(value) -%}
-    {#- The value for a message, also where it holds what JSON does not know: YAML makes a date of 2019-06-18. -#}
-    {%- do return(dbt_cdc._plain(value) | tojson) -%}
-{%- endmacro -%}
-
-
-{%- macro _plain(value) -%}
+    {#- The value for a message: as JSON, but with every character as it was given (`tojson` escapes quotes and what is not ASCII), and
+        also of what JSON does not know: YAML makes a date of 2019-06-18. -#}
+    {%- set parts = [] -%}
     {%- if value is mapping -%}
-        {%- set plain = {} -%}
         {%- for name, part in value.items() -%}
-            {%- do plain.update({name | string: dbt_cdc._plain(part)}) -%}
+            {%- do parts.append(dbt_cdc._value_text(name | string) ~ ': ' ~ dbt_cdc._value_text(part)) -%}
         {%- endfor -%}
-        {%- do return(plain) -%}
+        {%- do return('{' ~ parts | join(', ') ~ '}') -%}
     {%- elif value is iterable and value is not string -%}
-        {%- set plain = [] -%}
-        {%- for part in value -%}
-            {%- do plain.append(dbt_cdc._plain(part)) -%}
-        {%- endfor -%}
-        {%- do return(plain) -%}
+        {%- for part in value -%}{%- do parts.append(dbt_cdc._value_text(part)) -%}{%- endfor -%}
+        {%- do return('[' ~ parts | join(', ') ~ ']') -%}
+    {%- elif value is none or value is boolean or value is number -%}
+        {%- do return('null' if value is none else value | string | lower) -%}
     {%- endif -%}
-    {%- do return(value if value is none or value is boolean or value is number else value | string) -%}
+    {%- set text = value | string -%}
+    {%- do return('"' ~ text.replace('\\', '\\\\').replace('"', '\\"').replace('\n', '\\n') ~ '"') -%}
 {%- endmacro -%}
 
 

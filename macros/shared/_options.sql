@@ -83,6 +83,9 @@
         {%- do return(["option '" ~ name ~ "' must name at least one column, got " ~ dbt_cdc._value_text(value)
                        ~ "; leave it out instead"]) -%}
     {%- endif -%}
+    {%- if '' in ([value] if value is string else value if value is iterable else []) -%}
+        {%- do return(["option '" ~ name ~ "' must have a text, got " ~ dbt_cdc._value_text(value) ~ "; leave it out instead"]) -%}
+    {%- endif -%}
     {%- if rule.get('between') and not rule.between[0] <= value <= rule.between[1] -%}
         {%- do return(["option '" ~ name ~ "' must lie between " ~ (rule.between | join(' and ')) ~ ", got " ~ value]) -%}
     {%- endif -%}

@@ -59,12 +59,12 @@
     {%- if not modules.re.fullmatch('[0-9-]{10}( ([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,6})?)?', high_date)
             or not dbt_cdc._is_date(high_date[:10]) -%}
         {%- do faults.append("var 'default_high_dttm' must be a point in time such as 9999-12-31 23:59:59.999999, got "
-                             ~ (high_date | tojson)) -%}
+                             ~ dbt_cdc._value_text(high_date)) -%}
     {%- endif -%}
     {%- set renamed = dbt_cdc._var('operational_metadata_columns', {}) -%}
     {%- if renamed is not mapping -%}
         {%- do return(faults + ["var 'operational_metadata_columns' must map standard to own column names, got "
-                                ~ (renamed | tojson)]) -%}
+                                ~ dbt_cdc._value_text(renamed)]) -%}
     {%- endif -%}
     {%- do return(faults + dbt_cdc._renaming_faults(renamed, node)) -%}
 {%- endmacro -%}

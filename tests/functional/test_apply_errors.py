@@ -450,11 +450,17 @@ WRONG = {
         model(FIRST, FIRST, {**GOOD, "ignore_null_updates": False, "ignore_null_updates_column_list": ["v"]}),
         ["'ignore_null_updates: false' contradicts 'ignore_null_updates_column_list' beside it: give one of them"],
     ),
-    "ignoring": (
-        model(FIRST, FIRST, {**GOOD, "ignore_null_updates": True, "ignore_null_updates_except_column_list": ["v"]}),
+    "empty": (
+        model(FIRST, FIRST, {**GOOD, "sequence_by": "", "apply_as_deletes": "", "column_list": ["v", ""]}),
         [
-            "'ignore_null_updates: true' contradicts 'ignore_null_updates_except_column_list' beside it: give one of them"
+            "option 'sequence_by' must have a text, got \"\"; leave it out instead",
+            "option 'apply_as_deletes' must have a text, got \"\"; leave it out instead",
+            'option \'column_list\' must have a text, got ["v", ""]; leave it out instead',
         ],
+    ),
+    "listed": (
+        model(FIRST, FIRST, {**GOOD, "apply_as_deletes": ["op = 'Ä'"]}),
+        ["option 'apply_as_deletes' must be of type string, got [\"op = 'Ä'\"]"],
     ),
     "growing": (
         model(FIRST, FIRST, GOOD, on_schema_change="append_columns"),

@@ -190,6 +190,7 @@ SHAPES = {
         model(
             "id, v, n, op, seq",
             [["(1, 'a', 10, 'U', 1)", "(1, null, null, 'U', 2)"], ["(1, 'b', null, 'U', 3)"]],
+            ignore_null_updates=True,
             ignore_null_updates_except_column_list=["v"],
             **SCD2,
         ),

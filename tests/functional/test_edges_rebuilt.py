@@ -72,6 +72,39 @@ def test_a_table_made_anew_with_a_renamed_column_asks_for_a_full_refresh(project
     assert "is no longer in its history" in message and "run this model with --full-refresh" in message
 
 
+@pytest.mark.one_format("iceberg")
+def test_a_full_refresh_over_lower_stamps_that_fails_after_its_write_leaves_rows_to_be_read_twice(
+    project: Project,
+) -> None:
+    reader = READER.replace("by='version', unique_key='id'", "column='v'")
+    hooks = "models: [{name: reader, config: {post_hook: \"{{ var('hook', '') }}\"}}]"
+    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": reader, "models/reader.yml": hooks})
+    build(project, "(1, 10), (2, 90)")
+    moves = "select tracked_by, watermark from {schema}.cdc_metadata order by sequence"
+    assert project.rows(moves) == [("column", "90")]
+    failing = {"rows": "(1, 10), (2, 20)", "hook": "not a statement"}
+    project.error("run", "--full-refresh", "--vars", json.dumps(failing))
+    assert project.rows("select id, v from {schema}.reader order by id") == [(1, 10), (2, 20)]
+    assert project.rows(moves) == [("column", "90"), ("reset", None)]
+    # by the watermark of before, what lands between the two would never be read
+    build(project, "(1, 10), (2, 20), (3, 30)")
+    assert project.rows("select id, v from {schema}.reader order by id") == [(1, 10), (2, 20), (3, 30)]
+    assert project.rows(moves) == [("column", "90"), ("reset", None), ("column", "30")]
+    # where the stamps have not become lower, nothing goes back
+    project.dbt("run", "--full-refresh", "--vars", json.dumps({"rows": "(1, 10), (2, 20), (3, 30)"}))
+    assert project.rows(moves) == [("column", "90"), ("reset", None), ("column", "30"), ("column", "30")]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_table_that_is_not_the_packages_keeps_no_watermarks(project: Project) -> None:
+    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
+    project.sql("create table {schema}.cdc_metadata (source string, destination string) using " + project.file_format)
+    error = project.error("run", "--vars", json.dumps({"rows": FIRST})) + project.new_log()
+    assert "cdc_metadata, which is there and was not made for it: expected a table of one of the formats delta" in error
+    assert "rename it, or give another schema by the var 'metadata_schema'" in error
+    assert project.tables() == {"cdc_metadata"}
+
+
 def test_what_a_killed_run_read_of_a_table_that_is_gone_again_is_taken_back(project: Project) -> None:
     project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
     build(project, SECOND)

@@ -6,6 +6,8 @@
         'null_key': "_dbt_cdc_kind <> 'truncate' and (" ~ null_key ~ ")",
         'unknown_column': "size(array_except(_dbt_cdc_columns, array(" ~ dbt_cdc._literal_list(plan.names) ~ "))) > 0",
     }) -%}
+    {%- set blank = dbt_cdc._apply_blank_keys(plan) -%}
+    {%- if blank -%}{%- do plan.wrong.update(blank_key="_dbt_cdc_kind <> 'truncate' and (" ~ blank | join(' or ') ~ ')') -%}{%- endif -%}
     {%- do plan.wrong.update(dbt_cdc._apply_null_moments(plan)) -%}
     {%- do plan.wrong.update(dbt_cdc._apply_broken_checks(plan)) -%}
     {%- set measures = dict(
@@ -14,19 +16,34 @@
     {%- for name, sql in plan.wrong.items() -%}{%- do measures.update({'wrong: ' ~ name: 'count_if(' ~ sql ~ ')'}) -%}{%- endfor -%}
     {%- set row = run_query('with given as (' ~ (plan.given or dbt_cdc._apply_given(plan)) ~ ')\n\nselect '
                             ~ dbt_cdc._select_list(measures) ~ ' from given')[0] -%}
-    {%- if not plan.given -%}{%- do plan.faults.extend(dbt_cdc._apply_cast_faults(plan)) -%}{%- endif -%}
+    {%- set lost = dbt_cdc._apply_cast_faults(plan) if not plan.given else {} -%}
+    {%- do plan.faults.extend(lost.values()) -%}
     {#- a truncate concerns every key, and has none itself -#}
     {%- set bounds = dbt_cdc._apply_bounds(plan, row) if not row['truncates'] else none -%}
     {%- do plan.update(rows=row['rows'], deletes=row['deletes'], truncates=row['truncates'], bounds=bounds) -%}
-    {%- for name in plan.wrong if row['wrong: ' ~ name] -%}
+    {#- a value that can't be cast is none that is missing, or that breaks a constraint -#}
+    {%- set unasked = plan.checks.keys() | list if lost else [] -%}
+    {%- if plan.key | map('lower') | select('in', lost) | list -%}{%- do unasked.append('null_key') -%}{%- endif -%}
+    {%- for name in plan.wrong if row['wrong: ' ~ name] and name not in unasked -%}
         {%- do plan.faults.append(dbt_cdc._apply_bad_rows_fault(plan, name, row['wrong: ' ~ name])) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
 
+{%- macro _apply_blank_keys(plan) -%}
+    {#- Conditions on keys that would not be found again. -#}
+    {%- set conditions, columns = [], config.get('partition_by') or [] -%}
+    {%- set partitions = ([columns] if columns is string else columns) | map('lower') | list -%}
+    {%- for name in plan.key if name | lower in partitions and not dbt_cdc._formats()[plan.format].blank_partitions -%}
+        {%- do conditions.append('cast(' ~ dbt_cdc._quote(name) ~ " as string) = ''") -%}
+    {%- endfor -%}
+    {%- do return(conditions) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_cast_faults(plan) -%}
-    {#- Values that do not come back the same from the type that the table has. What is nested only ever widens. -#}
-    {%- set faults, measures, casts = [], {}, {} -%}
+    {#- {column: fault}, of values that do not come back the same from the type that the table has. What is nested only ever widens. -#}
+    {%- set faults, measures, casts = {}, {}, {} -%}
     {%- for name, type in plan.casts.items() if '<' not in type and name not in plan.nulls -%}
         {%- do casts.update({name: type}) -%}
     {%- endfor -%}
@@ -41,12 +58,12 @@
         {%- do measures.update({'lost: ' ~ name: 'count_if(' ~ lost ~ ')',
                                 'example: ' ~ name: 'min(if(' ~ lost ~ ', cast(' ~ column ~ ' as string), null))'}) -%}
     {%- endfor -%}
-    {%- if not measures -%}{%- do return([]) -%}{%- endif -%}
+    {%- if not measures -%}{%- do return({}) -%}{%- endif -%}
     {%- set row = run_query('select ' ~ dbt_cdc._select_list(measures) ~ ' from ' ~ plan.stage)[0] -%}
     {%- for name, type in casts.items() if row['lost: ' ~ name] -%}
-        {%- do faults.append("column '" ~ name ~ "': the table has type " ~ type ~ ", the batch " ~ plan.types[name] ~ " with "
+        {%- do faults.update({name: "column '" ~ name ~ "': the table has type " ~ type ~ ", the batch " ~ plan.types[name] ~ " with "
             ~ row['lost: ' ~ name] ~ " value(s) that it can't hold, for example " ~ row['example: ' ~ name]
-            ~ ": cast it in the model, or run with --full-refresh") -%}
+            ~ ": cast it in the model, or run with --full-refresh"}) -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
@@ -57,6 +74,9 @@
         'null_key': [
             "have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may, under stored_as_scd_type 1)",
             "give the model only rows with a whole key"],
+        'blank_key': [
+            "have an empty text in a key column by which the table is partitioned, where " ~ plan.format ~ " keeps NULL for it",
+            "leave that column out of partition_by, or give it another value in the model"],
         'unknown_column': [
             "name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has " ~ plan.names | join(', '),
             "let it name columns of the batch, or be NULL for all of them"],

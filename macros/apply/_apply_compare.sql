@@ -24,14 +24,7 @@ from moments
 {{ dbt_cdc._apply_batch_events(plan) }},
 
 {% endif -%}
-marked as (
-    select
-        {{ identity }}, _dbt_cdc_kind, _dbt_cdc_hash,
-        bool_or({{ '_dbt_cdc_given' if plan.collected else 'true' }}) as _dbt_cdc_is_given,
-        bool_or({{ 'not _dbt_cdc_given' if plan.collected else 'false' }}) as _dbt_cdc_is_known
-    from {{ plan.touched if plan.collected else 'events' }}
-    group by {{ identity }}, _dbt_cdc_kind, _dbt_cdc_hash
-),
+{{ dbt_cdc._apply_marked_step(plan) }},
 
 moments as (
     select
@@ -42,6 +35,20 @@ moments as (
         count_if(_dbt_cdc_kind = 'upsert') > 1 and bool_or(_dbt_cdc_is_given and _dbt_cdc_kind = 'upsert')
             as _dbt_cdc_contradictory
     from marked
+    group by {{ identity }}
+)
+{%- endmacro -%}
+
+
+{%- macro _apply_marked_step(plan) -%}
+{#- Each event once: whether the batch gives it, whether the ledger has it. -#}
+{%- set identity = dbt_cdc._quoted_list(dbt_cdc._apply_event_identity(plan)) | join(', ') -%}
+marked as (
+    select
+        {{ identity }},
+        bool_or({{ '_dbt_cdc_given' if plan.collected else 'true' }}) as _dbt_cdc_is_given,
+        bool_or({{ 'not _dbt_cdc_given' if plan.collected else 'false' }}) as _dbt_cdc_is_known
+    from {{ plan.touched if plan.collected else 'events' }}
     group by {{ identity }}
 )
 {%- endmacro -%}

@@ -19,11 +19,13 @@ with placed as (
 )
 
 select
-    count(*) as images, to_json(struct(min(version) as version)) as oldest, to_json(struct({{ last }} as version)) as last_applied
-from placed
-where is_older and (is_new or not has_last)
+    count_if(is_late) as images, to_json(struct(min(if(is_late, version, null)) as version)) as oldest,
+    to_json(struct({{ last }} as version)) as last_applied, count_if(is_new) as new
+from (select *, is_older and (is_new or not has_last) as is_late from placed)
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
+    {#- the same images again leave no more markers -#}
+    {%- if row['new'] == 0 -%}{%- do plan.update(image_versions=none) -%}{%- endif -%}
     {%- if row['images'] -%}
         {%- do plan.faults.append("the image's version " ~ row['oldest'] ~ " is older than the last one applied, " ~ row['last_applied']
                                   ~ ": give images in order of their version, or run with --full-refresh") -%}

@@ -18,6 +18,10 @@
 {%- macro _apply_record_query(plan, anti_join) -%}
 {%- set columns = dbt_cdc._apply_ledger_columns(plan) -%}
 with {{ dbt_cdc._apply_event_steps(plan) }},
+{%- if anti_join %}
+
+{{ dbt_cdc._apply_given_before(plan) }},
+{%- endif %}
 
 to_record as (
     select
@@ -26,9 +30,8 @@ to_record as (
         {%- for column in plan.payload %}, {{ dbt_cdc._quote(column.name) }}{% endfor %}
     from events
     {%- if anti_join %}
-    left anti join {{ plan.touched }} as known
+    left anti join known
         on {{ dbt_cdc._apply_same(dbt_cdc._apply_event_identity(plan), 'events', 'known') }}
-            and not known._dbt_cdc_given
     {%- endif %}
 )
 
@@ -40,6 +43,23 @@ union all
 {%- if plan.image_versions %}
 from ({{ plan.image_versions }}) as image_versions
 {%- endif %}
+{%- endmacro -%}
+
+
+{%- macro _apply_given_before(plan) -%}
+{#- What of the batch need not be recorded again. A delete is, beside new events of its key: a purge that this run does not see may
+    take the old one away, and what it outdoes would be live again. -#}
+{{ dbt_cdc._apply_marked_step(plan) }},
+
+beside as (
+    select *, bool_or(not _dbt_cdc_is_known) over (partition by {{ dbt_cdc._quoted_list(plan.key) | join(', ') }}) as _dbt_cdc_beside_new
+    from marked
+    where _dbt_cdc_is_given
+),
+
+known as (
+    select * from beside where _dbt_cdc_is_known and not (_dbt_cdc_kind = 'delete' and _dbt_cdc_beside_new)
+)
 {%- endmacro -%}
 
 

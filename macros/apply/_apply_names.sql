@@ -25,10 +25,9 @@
     {%- for key in except if key | lower in keys -%}
         {%- do faults.append("except_column_list: the key column '" ~ key ~ "' must reach the target") -%}
     {%- endfor -%}
-    {#- the list of the columns that an event sets is an instruction, not data -#}
-    {%- set except = except + ([plan.columns_to_update] if plan.columns_to_update else []) -%}
     {%- set reaching = [] -%}
-    {%- for name in names if name | lower not in keys -%}
+    {#- the list of the columns that an event sets is an instruction, not data -#}
+    {%- for name in names if name | lower not in keys and name != plan.columns_to_update -%}
         {%- if (name | lower in listed if options.column_list else name not in except) -%}
             {%- if name | lower in plan.reserved or (name | lower).startswith('_dbt_cdc_') -%}
                 {%- do faults.append("the column '" ~ name ~ "' has a name that apply_changes uses itself: leave it out by"

@@ -69,6 +69,8 @@
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
         {%- do faults.extend(dbt_cdc._apply_drift_faults(plan.properties, state.kept)) -%}
         {%- do faults.extend(dbt_cdc._apply_contract_faults(plan)) -%}
+    {%- else -%}
+        {%- do faults.extend(dbt_cdc._apply_drift_faults(dbt_cdc._apply_kept_options(options), state.kept)) -%}
     {%- endif -%}
     {%- do return(plan) -%}
 {%- endmacro -%}

@@ -47,6 +47,13 @@ when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_ki
 {%- endmacro -%}
 
 
+{%- macro _apply_purge_markers(ledger, batch) -%}
+    {#- All that a ledger may forget which keeps every event. -#}
+    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(ledger)) -%}
+    {%- do dbt_cdc._apply_append_markers(ledger, 'purged', [batch]) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_forget_markers(ledger) -%}
     {#- Those of batches that are done, in files of their own, which each run reads. (Of images they remember the versions.) -#}
 merge into {{ ledger }} as recorded

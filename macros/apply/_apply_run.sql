@@ -51,13 +51,15 @@
     {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
     {%- if not plan.has_ledger -%}{%- do return(none) -%}{%- endif -%}
     {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
-    {%- do plan.update(signature=markers.signature, purge_due=markers.purge_due and not plan.moments.system,
-                       truncated=markers.truncated) -%}
+    {%- do plan.update(signature=markers.signature, purge_due=markers.purge_due, truncated=markers.truncated) -%}
     {#- which other runs may have added right before they recorded what these markers tell #}
     {%- if config.get('on_schema_change') in ['append_new_columns', 'sync_all_columns'] -%}
         {%- do dbt_cdc._apply_check_columns(plan) -%}
     {%- endif -%}
     {%- set pending = dbt_cdc._apply_withdraw_killed(plan, markers.pending) -%}
+    {%- if state.rebuild or pending -%}
+        {%- do model.update({'_dbt_cdc_wrote': 'what an interrupted run had recorded is shown now, nothing of this batch was written'}) -%}
+    {%- endif -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.kept['dbt_cdc.generation']) -%}
@@ -91,7 +93,13 @@
 
 
 {%- macro _apply_purge_within(plan, state) -%}
-    {#- A run that purges collects and compares once more: what it has seen of the ledger may be gone. -#}
+    {#- A run that purges collects and compares once more: what it has seen of the ledger may be gone. A bitemporal table forgets no
+        events. -#}
+    {%- if plan.moments.system -%}
+        {%- do dbt_cdc._apply_purge_markers(plan.ledger, plan.batch) -%}
+        {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
+        {%- do return(none) -%}
+    {%- endif -%}
     {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
     {%- if dbt_cdc._apply_purge_obstacle(state.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch, markers) -%}

@@ -10,6 +10,7 @@
     kept_prefix       what the names of columns begin with that it keeps in each table beside the table's own; none: keeps none
     feed_columns      names of columns, as regular expressions, beside which there can't be a change feed
     shared_properties table properties that all tables of a model have, as some types of columns ask for them
+    blank_partitions  a column of partition_by keeps an empty text (Delta makes NULL of it)
     replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
     timestamp_ntz     table properties without which an existing table gets no column of that type -#}
@@ -27,6 +28,7 @@
             'kept_prefix': none,
             'feed_columns': ['_change_type', '_commit_version', '_commit_timestamp', '.*`.*'],
             'shared_properties': [],
+            'blank_partitions': false,
             'replace_conflicts': true,
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
         },
@@ -42,6 +44,7 @@
             'kept_prefix': none,
             'feed_columns': [],
             'shared_properties': ['format-version'],
+            'blank_partitions': true,
             'replace_conflicts': false,
             'timestamp_ntz': {},
         },
@@ -57,6 +60,7 @@
             'kept_prefix': '_hoodie_',
             'feed_columns': [],
             'shared_properties': [],
+            'blank_partitions': false,
             'replace_conflicts': false,
             'timestamp_ntz': {},
         },

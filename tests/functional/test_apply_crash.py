@@ -438,7 +438,9 @@ def test_a_run_sees_what_another_records_after_its_purge(project: Project) -> No
 
 
 def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(project: Project) -> None:
-    of_batches(project, "taken", "values (1, null, 10), (2, 'b', 1)", "values (1, 'late', 5)")
+    # what is given beside a late event is no longer known, either, by the time that event is recorded
+    late = "values (1, 'late', 5), (3, 'late', 5), (3, null, 10)"
+    of_batches(project, "taken", "values (1, null, 10), (2, 'b', 1), (3, null, 10)", late)
     project.dbt("run", "--vars", "{run: 0}")
     columns, marker = "_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at", "('purged', 'other', now())"
     purge = "delete from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
@@ -453,6 +455,19 @@ def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(
         "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'purged' and _dbt_cdc_batch like 'purge-%'"
     )
     assert [project.rows(deletes), project.rows(marked)] == [[(0,)], [(1,)]]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_refused_batch_says_that_an_interrupted_run_was_finished_before_it(project: Project) -> None:
+    of_batches(project, "left", "values (1, 'a', 1)", "values (cast(null as int), 'b', 2)")
+    project.dbt("run", "--vars", "{run: 0}")
+    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+    killed = "(2, 1, 'upsert', 11L, 'killed', 'its'), (null, null, 'begun', null, 'killed', null)"
+    project.sql(f"insert into {{schema}}.left__events ({columns}) values {killed}")
+    error = project.error("run", "--vars", "{run: 1}")
+    assert "can't run, what an interrupted run had recorded is shown now, nothing of this batch was written:" in error
+    assert "1 row(s) have NULL in the key id" in error
+    assert project.rows("select * from {schema}.left order by id") == [(1, "a"), (2, "its")]
 
 
 def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(project: Project) -> None:

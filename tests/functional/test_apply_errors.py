@@ -47,16 +47,11 @@ def batch(values: str, columns: str = "id, v, op, seq") -> str:
 #: model: (text, what its error must say)
 REFUSED = {
     "null_key": (
-        model(FIRST, batch("(1, 'z', 'U', 9), (null, 'x', 'U', 2), (null, 'y', 'D', 3)"), GOOD),
+        model(FIRST, batch("(1, 'z', 'U', 9), (null, 'x', 'U', 2), (null, 'y', 'D', 3), (7, 'x', 'U', null)"), GOOD),
         [
             "2 row(s) have NULL in the key id",
             '{"id":null,"sequence":2} {"id":null,"sequence":3}: give the model only rows with a whole key',
             "nothing was written",
-        ],
-    ),
-    "null_sequence": (
-        model(FIRST, batch("(1, 'z', 'U', 9), (7, 'x', 'U', null)"), GOOD),
-        [
             "1 row(s) have NULL in sequence_by seq",
             '{"id":7,"sequence":null}: give every event its place in the order, in the model',
         ],
@@ -114,16 +109,18 @@ REFUSED = {
         model(FIRST, batch("(1, 'z', 'U', 9)"), SCD2, BITEMPORAL),
         ["stored_as_scd_type can't change on an existing table: it was created with 2, this run has bitemporal"],
     ),
+    # a key that can't be cast is none that is NULL
     "lossy_types": (
-        model(FIRST, batch("('1', 'z', 'U', 9), ('one', 'x', 'U', 9)"), GOOD),
-        ["column 'id': the table has type int, the batch string with 1 value(s) that it can't hold, for example one"],
-    ),
-    "text_that_rounds": (
         model(
-            f"select *, 1.50 as v2 from ({FIRST})", "select 1 as id, 'z' as v, 'U' as op, 9 as seq, '1.505' as v2", GOOD
+            f"select *, 1.50 as v2 from ({FIRST})",
+            batch("('1', 'z', 'U', 9, '1.5'), ('one', 'x', 'U', 9, '1.505')", "id, v, op, seq, v2"),
+            GOOD,
         ),
         [
-            "column 'v2': the table has type decimal(3,2), the batch string with 1 value(s) that it can't hold, for example 1.505"
+            "can't run, nothing was written:\n    - column 'id': the table has type int, the batch string with 1 value(s)"
+            " that it can't hold, for example one: cast it in the model, or run with --full-refresh\n    - column 'v2': the"
+            " table has type decimal(3,2), the batch string with 1 value(s) that it can't hold, for example 1.505: cast it"
+            " in the model, or run with --full-refresh\n  \n",
         ],
     ),
     "conflict_in_what_it_lacks": (
@@ -181,8 +178,11 @@ REFUSED = {
         ["track_history_column_list can't change", 'created with null, this run has ["v"]'],
     ),
     "type_drift": (
-        model(FIRST, batch("(1, 'z', 'U', 9)"), GOOD, SCD2),
-        ["stored_as_scd_type can't change on an existing table: it was created with 1, this run has 2"],
+        model(FIRST, batch("(1, 'z', 'U', 9)"), GOOD, {**SCD2, "except_column_list": ["opp", "seq"]}),
+        [
+            "stored_as_scd_type can't change on an existing table: it was created with 1, this run has 2",
+            "except_column_list: unknown column 'opp', did you mean 'op'?",
+        ],
     ),
     "key_and_kind_drift": (
         model(FIRST, FIRST, GOOD, {**SNAPSHOT, "except_column_list": ["op", "seq"]}).replace(
@@ -535,3 +535,19 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
         for sentence in sentences:
             assert sentence in said[name], f"{name}: {said[name]}"
     assert project.tables() == {"there_already"}
+
+
+@pytest.mark.one_format("delta")
+def test_an_empty_text_in_a_key_that_delta_would_keep_as_null_is_refused(project: Project) -> None:
+    rows = "values ('', 1, 'a', 1), ('eu', 1, 'b', 1) as t(region, id, v, seq)"
+    text = "{{ config(materialized='apply_changes', unique_key=['region', 'id'], %smeta={'dbt_cdc': {'sequence_by': 'seq'}}) }}"
+    project.write({"models/m.sql": text % "partition_by='Region', " + f" select * from {rows}"})
+    error = project.error("run")
+    assert (
+        "1 row(s) have an empty text in a key column by which the table is partitioned, where delta keeps NULL" in error
+    )
+    assert 'for example {"region":"","id":1,"sequence":1}: leave that column out of partition_by, or give it' in error
+    assert project.tables() == set()
+    project.write({"models/m.sql": text % "" + f" select * from {rows}"})
+    project.dbt("run")
+    assert project.rows("select * from {schema}.m order by 1") == [("", 1, "a", 1), ("eu", 1, "b", 1)]

@@ -59,6 +59,13 @@ MODELS = {
         ignore_null_updates=True,
         **AT_ONCE,
     ),
+    "dated": model(
+        "id, v, op, seq, sys",
+        ["(1, 'a', 'U', 1, 1), (1, '', 'D', 2, 2)", "(2, 'b', 'U', 1, 3)", "(1, 'c', 'U', 3, 4)"],
+        stored_as_scd_type="bitemporal",
+        system_sequence_by="sys",
+        **FEED,
+    ),
     "kept1": model(COLUMNS, KEPT, **FEED),
     "kept2": model(COLUMNS, KEPT, stored_as_scd_type=2, **FEED),
     "forgot1": model(COLUMNS, KEPT, **AT_ONCE),
@@ -115,7 +122,7 @@ DELETES = {
 }
 
 #: table: how many batches its ledger knows to be done; a purge that was due forgets the old one, not that of its run
-BATCHES = {"young1": 1, "young2": 1, "kept1": 2}
+BATCHES = {"young1": 1, "young2": 1, "dated": 1, "kept1": 2}
 
 
 @dataclass
@@ -133,9 +140,9 @@ class Memory:
     def purge(self, retention: str) -> None:
         self.project.dbt("run-operation", "purge_tombstones", "--args", f"{{model: kept1, retention: {retention}}}")
 
-    def age(self, table: str, where: str = "true") -> None:
-        """Three days pass for what a ledger holds."""
-        aging = "set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days"
+    def age(self, table: str, where: str = "true", hours: int = 72) -> None:
+        """Time passes for what a ledger holds."""
+        aging = f"set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval {hours} hours"
         self.project.sql(f"update {{schema}}.{table}__events {aging} where {where}")
 
     def look(self, step: str) -> None:
@@ -152,8 +159,13 @@ class Memory:
 def three_batches(memory: Memory) -> None:
     """Batches with a purge that is due in the second of them, and one by hand before the third."""
     memory.run(0)
+    markers = "_dbt_cdc_kind in ('begun', 'applied', 'purged')"
     for table in ("young1", "young2"):
-        memory.age(table, "id = 1 or _dbt_cdc_kind in ('begun', 'applied', 'purged')")
+        # two days is the retention by default
+        memory.age(table, "id = 1", hours=49)
+        memory.age(table, "id = 2", hours=47)
+        memory.age(table, markers)
+    memory.age("dated", markers)
     memory.run(1)
     memory.look("the second batch")
     for table in BATCHES:
@@ -258,6 +270,9 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
                 live = [(1, "a", 1, None), (2, "b", 1, None)]
                 assert project.rows("select * from {schema}.emptied2 order by id") == live
     assert project.rows("select * from {schema}.images1 order by id") == [(1, "z"), (2, "b")]
+    # an image that is given again leaves no more of itself
+    begun = "select count(*), max(_dbt_cdc_sequence) from {schema}.images1__events where _dbt_cdc_kind = 'begun'"
+    assert project.rows(begun) == [(3, 3)]
     assert project.rows("select * from {schema}.images2 order by id, 3") == [
         (1, "a", 1, 3),
         (1, "z", 3, None),

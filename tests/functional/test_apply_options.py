@@ -313,6 +313,17 @@ SHAPES = {
         [(1, "a", 10, 1, 2), (1, "a", None, 2, 3), (1, None, None, 3, None)],
         VERSIONS,
     ),
+    "the columns that an event names are no column of the table": Case(
+        model(
+            "id, v, n, op, seq, cols",
+            [["(1, 'a', 10, 'U', 1, null)"], ["(1, null, 7, 'U', 2, array('n'))"]],
+            columns_to_update="cols",
+            apply_as_deletes="op = 'D'",
+            sequence_by="seq",
+            column_list=["v", "n", "cols"],
+        ),
+        [(1, "a", 7)],
+    ),
     "a truncate takes what is older": Case(
         model(
             "id, v, op, seq",

@@ -58,6 +58,11 @@ def test_a_public_macro_has_a_file_of_its_name_and_typed_arguments(path: Path, n
     assert not wrong
 
 
+def test_no_two_macros_have_one_name() -> None:
+    names = [name for path in MACRO_FILES for name, _, _ in macros(path)]
+    assert sorted(names) == sorted(set(names))
+
+
 @pytest.mark.parametrize("path", MACRO_FILES, ids=lambda path: path.name)
 def test_a_macro_file_stays_small(path: Path) -> None:
     text = path.read_text()

@@ -11,9 +11,15 @@
     {%- set faults = [] -%}
     {%- set earliest = begin is none or begin == 'earliest' -%}
     {%- set to = last if end is none else first if end == 'earliest' else dbt_cdc._place_of(table, end, 'end', faults) -%}
-    {%- set asked = first if earliest else dbt_cdc._place_of(table, begin, 'begin', faults) -%}
+    {%- if earliest -%}
+        {%- set asked = dbt_cdc._for_format('earliest', table.format)(table, first, to) if fed and table.log is none else first -%}
+    {%- else -%}
+        {%- set asked = dbt_cdc._place_of(table, begin, 'begin', faults) -%}
+    {%- endif -%}
     {%- set from = asked if earliest else [asked, [to, dbt_cdc._past_quiet(timeline.commits, asked)] | min] | max -%}
-    {%- if table.log is not none and not earliest and not faults and from <= first -%}
+    {%- set before_log = table.log is not none and not earliest and from <= first -%}
+    {#- what reaches further back tells, or says where it begins -#}
+    {%- if before_log and not faults and dbt_cdc._told_from(table.own.timeline) + timeline.offset <= first -%}
         {%- do return({'before_log': true}) -%}
     {%- endif -%}
     {%- if not faults -%}
@@ -23,7 +29,9 @@
                 ~ dbt_cdc._commit_name(table, last) ~ "; leave `end` out to read up to the latest") -%}
         {%- elif earliest and timeline.feed_lacks and table.log is none -%}
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'begins', first, fed)) -%}
-        {%- elif end is not none and earliest and to < from -%}
+        {%- elif before_log -%}
+            {%- do faults.append(dbt_cdc._range_fault(table, begin, end, 'begins', first + 1, fed)) -%}
+        {%- elif end is not none and earliest and (to < from or (not fed and 0 <= to < timeline.images_from)) -%}
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'ends', first, fed)) -%}
         {%- elif end is not none and to < from -%}
             {%- do faults.append("range (" ~ begin ~ ", " ~ end ~ "] ends before it begins; exchange the two") -%}
@@ -37,6 +45,12 @@
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
     {%- do return({'begin': from, 'end': [to, last] | min, 'fed': fed, 'before_log': false}) -%}
+{%- endmacro -%}
+
+
+{%- macro _told_from(timeline) -%}
+    {#- The first place after which a table's own feed, or its versions, tell what came. -#}
+    {%- do return(timeline.feed_from - 1 if timeline.feed_from is not none else -1 if timeline.whole else timeline.images_from) -%}
 {%- endmacro -%}
 
 

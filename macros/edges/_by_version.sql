@@ -72,7 +72,9 @@
         {%- if place >= table.timeline.feed_from -%}
             {%- set upto = [place, dbt_cdc._place_of_version(table, table.log.upto)] | max -%}
             {%- set whole = table.log.mode == 'data_before_after' and upto == table.timeline.commits | length - 1 -%}
-            {%- do return(whole or (place if table.log.mode == 'key_op' else upto) - offset >= own.images_from) -%}
+            {%- set fed_since = own.images_from if own.feed_from is none else [own.images_from, own.feed_from - 1] | min -%}
+            {%- set told = place - offset >= fed_since if table.log.mode == 'key_op' else upto - offset >= own.images_from -%}
+            {%- do return(whole or told) -%}
         {%- endif -%}
         {%- set place = place - offset -%}
     {%- endif -%}

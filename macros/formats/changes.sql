@@ -4,13 +4,8 @@
     type: it goes through a shuffle), ts. -#}
 
 {%- macro delta__changes(table, begin, end) -%}
-    {#- Delta refuses its feed over commits that take columns away, and before or at a commit that retyped a column, made the
-        table anew with other columns, or took their mapping to names; there each commit is compared with the one before. -#}
     {%- set commits = table.timeline.commits -%}
-    {%- if commits[begin + 1:end + 1] | selectattr('operation', 'in', ['DROP COLUMNS', 'REPLACE COLUMNS']) | list
-           or dbt_cdc._delta_unmapped(commits, begin) or dbt_cdc._delta_other_columns(table, begin) -%}
-        {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
-    {%- endif -%}
+    {%- if dbt_cdc._delta_is_compared(table, begin, end) -%}{%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}{%- endif -%}
     {%- set faults = dbt_cdc.delta__feed_faults(table.columns) + dbt_cdc._delta_view_faults() -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
     {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
@@ -26,6 +21,45 @@
         _commit_version as version,
         _commit_timestamp as ts
     from {{ feed }}
+{%- endmacro -%}
+
+
+{%- macro _delta_is_compared(table, begin, end) -%}
+    {#- Delta refuses its feed over commits that take columns away, and before or at a commit that retyped a column, made the
+        table anew with other columns or partitions, or took their mapping to names; there each commit is compared with the one
+        before. -#}
+    {%- set commits = table.timeline.commits -%}
+    {%- set takes_columns = commits[begin + 1:end + 1] | selectattr('operation', 'in', ['DROP COLUMNS', 'REPLACE COLUMNS']) | list -%}
+    {%- set repartitioned = table.timeline.maps and dbt_cdc._delta_repartitioned(commits, begin) -%}
+    {%- do return(takes_columns | length > 0 or repartitioned or dbt_cdc._delta_unmapped(commits, begin)
+                  or dbt_cdc._delta_other_columns(table, begin)) -%}
+{%- endmacro -%}
+
+
+{#- Where a range from 'earliest' begins, if the feed begins at `first`. -#}
+{%- macro default__earliest(table, first, end) -%}{%- do return(first) -%}{%- endmacro -%}
+
+
+{%- macro delta__earliest(table, first, end) -%}
+    {#- versions that are compared have to be readable themselves -#}
+    {%- set oldest = table.timeline.images_from -%}
+    {%- do return(oldest if 0 <= first < oldest and dbt_cdc._delta_is_compared(table, first, end) else first) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_repartitioned(commits, begin) -%}
+    {#- Under column mapping: has the table been made anew with other partitions since, or may it have been? -#}
+    {%- set known, now = [], namespace(partitions='unknown') -%}
+    {%- for commit in commits -%}
+        {%- if commit.restores is not none -%}
+            {%- set place = commit.restores - commits[0].version | int -%}
+            {%- set now.partitions = known[place] if 0 <= place < known | length else 'unknown' -%}
+        {%- elif ('CREATE' in commit.operation or 'REPLACE TABLE' in commit.operation) and 'partitionBy' in commit.parameters -%}
+            {%- set now.partitions = commit.parameters.partitionBy | string -%}
+        {%- endif -%}
+        {%- do known.append(now.partitions) -%}
+    {%- endfor -%}
+    {%- do return(known[begin + 1:] | unique | list | length > 1) -%}
 {%- endmacro -%}
 
 

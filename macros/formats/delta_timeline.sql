@@ -18,6 +18,7 @@
         'whole': whole,
         'renamed': renamed,
         'widens': properties.get('delta.enableTypeWidening') == 'true',
+        'maps': properties.get('delta.columnMapping.mode', 'none') != 'none',
     }) -%}
 {%- endmacro -%}
 

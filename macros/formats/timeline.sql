@@ -7,10 +7,18 @@
     renamed      place of the last commit that renamed a column: images before it have other columns; none: not said
     follows      version that is gone and had the rows of the first commit in the list; none: not said
     widens       columns may have got wider types in any commit that writes rows (Delta)
+    maps         columns are mapped to names (Delta)
     aside        versions that can be read and are not in `commits`, such as those of a table that was replaced (Iceberg)
     Of a commit, `quiet` says that it leaves the rows as they are, where the format tells that. -#}
 
 {%- macro iceberg__timeline(relation) -%}
+    {%- set commits, branches, walk = [], [], namespace(at=none, parent=none) -%}
+    {#- the heads first: what is committed in between is among the snapshots then, and no head is missing there -#}
+    {%- for row in run_query("select name, cast(snapshot_id as string) as version from " ~ relation
+        ~ ".refs where type = 'BRANCH'").rows -%}
+        {%- if row['name'] == 'main' -%}{%- set walk.at = row['version'] -%}
+        {%- else -%}{%- do branches.append(row['version']) -%}{%- endif -%}
+    {%- endfor -%}
     {#- delete_files: also of the commit that takes the last ones away, which still has a list of them -#}
     {%- set snapshots = {} -%}
     {%- for row in run_query(
@@ -20,12 +28,6 @@
         ~ "or coalesce(cast(summary['removed-delete-files'] as bigint), 0) > 0 as delete_files, "
         ~ "summary['wap.id'] is not null as is_staged from " ~ relation ~ ".snapshots").rows -%}
         {%- do snapshots.update({row['version']: row}) -%}
-    {%- endfor -%}
-    {%- set commits, branches, walk = [], [], namespace(at=none, parent=none) -%}
-    {%- for row in run_query("select name, cast(snapshot_id as string) as version from " ~ relation
-        ~ ".refs where type = 'BRANCH'").rows -%}
-        {%- if row['name'] == 'main' -%}{%- set walk.at = row['version'] -%}
-        {%- else -%}{%- do branches.append(row['version']) -%}{%- endif -%}
     {%- endfor -%}
     {%- for _ in range(snapshots | length) if walk.at in snapshots -%}
         {%- set row = snapshots[walk.at] -%}

@@ -431,7 +431,17 @@ def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_o
         "alter table {t} replace columns (id int, v string, n int)",
         "update {t} set v = 'b'",
     )
-    tables = ("back", "off", "named", "bare_named", "undone", "replaced")
+    # under column mapping the feed ends where the table is made anew with other partitions
+    changes.create("parted", "id int, v string", properties=mapping)
+    changes.write(
+        "parted",
+        "insert into {t} values (1, 'a'), (2, 'b')",
+        f"create or replace table {{t}} using delta partitioned by (v) tblproperties ({FEED_ON['delta']}, {mapping})"
+        " as select 1 as id, 'a' as v union all select 2, 'c'",
+        "insert into {t} values (3, 'd')",
+        "restore table {t} to version as of 1",
+    )
+    tables = ("back", "off", "named", "bare_named", "undone", "replaced", "parted")
     asked = {name: f"'{{schema}}.{name}', unique_key='id'" for name in tables}
     changes.ask(**{f"of_{name}": asked[name] for name in asked}, too_early=asked["off"] + ", begin=2")
     changes.ask(since_off=asked["off"] + ", begin=5")
@@ -455,6 +465,13 @@ def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_o
     assert changes.answer("of_bare_named", "bare_named") == [("i", None, (1, "z")), ("i", None, (2, "c"))]
     assert changes.answer("since_bare_named", "bare_named") == update
     assert changes.answer("of_undone", "undone") == update
+    assert changes.answer("of_parted", "parted") == [
+        *first,
+        ("u", (2, "b"), (2, "c")),
+        ("i", None, (3, "d")),
+        ("d", (3, "d"), None),
+        ("u", (2, "c"), (2, "b")),
+    ]
     assert changes.answer("of_replaced", "replaced") == [
         ("i", None, (1, "a", None)),
         ("u", (1, "a", None), (1, "b", None)),

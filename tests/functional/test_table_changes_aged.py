@@ -36,6 +36,11 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
         changes.create(table, "id int, v string", feed=feed, properties=properties)
         changes.write(table, *WRITES[:2])
         age(changes, table, 9, 8.5, 8)
+    names = "'delta.columnMapping.mode' = 'name'"
+    changes.create("shrunk", "id int, v string, w int", feed=True, properties=names)
+    changes.write("shrunk", "insert into {t} values (1, 'a', 0)", "insert into {t} values (2, 'b', 0)")
+    age(changes, "shrunk", 9, 8.5, 8)
+    changes.write("shrunk", "insert into {t} values (3, 'c', 0)", "alter table {t} drop column w", WRITES[3])
     changes.create("replaced", "id int, v string")
     changes.write("replaced", "insert into {t} values (1, 'a'), (2, 'b')")
     changes.project.write(
@@ -57,7 +62,9 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
         fed_gone="'{schema}.fed', unique_key='id', begin=1",
         bare_allowed="'{schema}.bare', unique_key='id', begin=3",
         bare_gone="'{schema}.bare', unique_key='id', begin=2",
+        bare_ended="'{schema}.bare', unique_key='id', end=1",
         kept_all="'{schema}.kept', unique_key='id'",
+        shrunk_all="'{schema}.shrunk', unique_key='id'",
         replaced_last="'{schema}.replaced', unique_key='id', begin=1",
     )
     told = {line.split(":")[0]: line for line in changes.project.error("run").replace("\n  ", " ").splitlines()}
@@ -67,11 +74,16 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
         "(1, latest] begins before the change feed, expected one that begins at or after version 2 ("
         in told["fed_gone"]
     )
+    # where versions are compared, the first is one that can be read
+    assert changes.answer("shrunk_all", "shrunk") == [updated]
     assert changes.answer("bare_allowed", "bare") == [updated]
     assert (
         "(2, latest] begins before what can still be read, expected one that begins at or after version 3 ("
         in told["bare_gone"]
     )
+    ended = told["bare_ended"]
+    assert "(earliest, 1] ends before what can still be read, expected one that begins at or after version 3 (" in ended
+    assert "ask for a later `end`" in ended
     first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
     assert changes.answer("kept_all", "kept") == [*first, inserted, updated]
     assert changes.answer("replaced_last", "replaced") == [("u", (2, "b"), (2, "z"))]
@@ -80,4 +92,31 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
         (1, "z", "u"),
         (2, "b", "i"),
         (3, "c", "i"),
+    ]
+
+
+def test_a_reader_of_a_table_with_a_log_of_keys_goes_on_from_before_the_retention(changes: Changes) -> None:
+    project = changes.project
+    project.write(
+        {
+            "models/staff.sql": """
+                {{ config(materialized='apply_changes', unique_key='id',
+                          tblproperties={'delta.deletedFileRetentionDuration': 'interval 1 second'},
+                          meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'key_op'}}) }}
+                select * from values {{ var('rows') }} as t(id, v, seq)
+            """,
+            "models/reader.sql": """
+                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                select id, v, _op from {{ dbt_cdc.ref_changes('staff', by='version') }}
+            """,
+        }
+    )
+    project.dbt("run", "--vars", "{rows: \"(1, 'a', 1), (2, 'b', 1)\"}")
+    time.sleep(1)
+    project.dbt("run", "--vars", "{rows: \"(1, 'z', 2)\"}")
+    assert project.rows("select * from {schema}.reader order by id") == [(1, "z", "u"), (2, "b", "i")]
+    assert project.rows("select op, key.id from {schema}.staff__changes order by ts, 2") == [
+        ("i", 1),
+        ("i", 2),
+        ("u", 1),
     ]

@@ -69,9 +69,9 @@
         with the log begins with an `i` of every row that the table held then. -#}
     {%- set begun, offset = table.timeline.begun, table.timeline.offset -%}
     {%- set begin, end = [scope.begin, begun] | max - offset, scope.end - offset -%}
-    {%- do dbt_cdc._require_images(table, begin, "begin there, or keep images with change_log 'data_before_after'") -%}
     {%- set queries = [] -%}
     {%- if scope.begin < begun -%}
+        {%- do dbt_cdc._require_images(table, begin, "begin there, or keep images with change_log 'data_before_after'") -%}
         {%- do queries.append(dbt_cdc._two_versions(table, none, table.own.timeline.commits[begin], -1)) -%}
     {%- endif -%}
     {%- if begin < end -%}{%- do queries.append(dbt_cdc._images_by_commit(table.own, begin, end)) -%}{%- endif -%}

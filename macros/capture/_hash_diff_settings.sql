@@ -87,7 +87,7 @@
         {%- do faults.append(name ~ " has no meaning for hash_diff; its tables take partition_by, location_root and "
             ~ "tblproperties") -%}
     {%- endfor -%}
-    {%- do faults.extend(dbt_cdc._format_faults()) -%}
+    {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults()) -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

@@ -76,15 +76,15 @@ def branch_faults(tables: Tables) -> list[str]:
 
 
 def leftover_faults(tables: Tables, layout: Layout) -> list[str]:
-    """Before a first load: sensitive values of other types, which a load that did not end has left."""
+    """Sensitive values of other types, which a load that did not end has left of columns that are new."""
     settings = tables.settings
     if settings.full_refresh or not layout.sensitive or not tables.exists(settings.sensitive_base):
         return []
     have = {f.name.lower(): f.dataType for f in tables.spark.table(settings.sensitive_base).schema.fields}
     return [
         f"column '{column.name}': {settings.sensitive_base}, which a load that did not end has left, has type "
-        f"{have[column.name.lower()].simpleString()}, the data have {column.data_type.simpleString()}. Run with "
-        "--full-refresh"
+        f"{have[column.name.lower()].simpleString()}, the data have {column.data_type.simpleString()}. Cast it in the "
+        "model, or rebuild with --full-refresh"
         for column in layout.sensitive
         if column.name.lower() in have and not fits(column.data_type, have[column.name.lower()])
     ]

@@ -100,7 +100,9 @@ class History:
         rows = held.where(f"{IS_KEY} and eff_start_date = {date}").drop(SUPPLIED, LOAD)
         properties = {FIRST_LOAD: first, _HELD_LOAD: marker.load}
         if rebuild:
-            self.tables.create(self.settings.history, rows, properties, ["eff_start_date"])
+            # where there was none, one that has come meanwhile is another run's, with loads that this one does not know
+            replace = self.settings.replace_conflicts or self.tables.exists(self.settings.history)
+            self.tables.create(self.settings.history, rows, properties, ["eff_start_date"], replace=replace)
             return
         self.tables.add_columns(self.settings.history, rows.schema.fields)
         own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(until).cast("date"))

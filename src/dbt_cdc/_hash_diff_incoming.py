@@ -42,7 +42,7 @@ def kept_rows(settings: Settings) -> str:
 
 
 def cast_faults(spark: SparkSession, layout: Layout) -> list[str]:
-    """Types of the model's YAML that Spark casts no value to from what the data have."""
+    """Types, of the model's YAML or of the table, that Spark casts no value to from what the data have."""
     from pyspark.errors import AnalysisException
 
     def known(casts: list[str]) -> bool:
@@ -56,8 +56,8 @@ def cast_faults(spark: SparkSession, layout: Layout) -> list[str]:
     if not casts or known([*casts.values()]):
         return []
     return [
-        f"column '{column.name}': Spark casts no {column.source_type} to {column.declared} (data_type in the model's "
-        "YAML); cast it in the model"
+        f"column '{column.name}': the data have {column.source_type}, which Spark does not cast to {column.declared}, "
+        "the type of the model's data_type or the table. Build that type in the model, or read the file with a schema"
         for column in layout.columns
         if column.cast and not known([casts[column.name]])
     ]
@@ -142,10 +142,7 @@ def _cast(column: Column) -> str:
 
 def _fault(layout: Layout) -> str:
     """A key part that is NULL, else every value that does not cast; values of sensitive columns are not shown."""
-    keys = [column for column in layout.of("key") if column.source]
-    cases = [
-        f"when {quote(key.source or '')} is null then {literal(NULL_KEY + key.name)}" for key in keys if key.source
-    ]
+    cases = [f"when {quote(key.source or '')} is null then {literal(NULL_KEY + key.name)}" for key in layout.of("key")]
     casts = [column for column in layout.columns if column.cast]
     if casts:
         failing = " or ".join(map(_is_lost, casts))

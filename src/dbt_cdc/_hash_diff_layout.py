@@ -302,7 +302,7 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: 
         before, current = stored.properties.get(name, "none"), now[name]
         if name in ("dbt_cdc.ignore_columns", "dbt_cdc.sensitive_columns"):
             current = _of_stored(current, stored)
-        if name == "dbt_cdc.ignore_columns":
+        if name == "dbt_cdc.ignore_columns" and name in stored.properties:
             before = _of_stored(before, stored)  # a run that was killed before it added a column had noted it
         back = "Install a version of dbt_cdc that has that one" if label == "the hash rule" else "Set it back"
         if before != current and label not in unknown:

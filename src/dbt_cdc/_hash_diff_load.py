@@ -63,8 +63,7 @@ class Load:
         types, faults = self._declared()
         faults += history_faults(self.tables, marker) + ([] if first else date_faults(self.settings, marker))
         layout = resolve(self.settings, frame.schema, types, stored, faults)
-        leftovers = [] if stored else leftover_faults(self.tables, layout)
-        fail(self.settings.node, cast_faults(self.spark, layout) + leftovers)
+        fail(self.settings.node, cast_faults(self.spark, layout) + leftover_faults(self.tables, layout))
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
         again = bool(stored and marker and self.settings.effective_date <= marker.effective_date)

@@ -239,7 +239,8 @@ class Tables:
         """
         settings = self.settings
         if settings.full_refresh:
-            self.create(settings.sensitive_base, rows, {})
+            with unless_beaten(settings):
+                self.create(settings.sensitive_base, rows, {})
             return
         for attempt in range(1, ATTEMPTS + 1):
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 from types import ModuleType
@@ -136,8 +136,9 @@ def _module(name: str, path: str) -> Iterator[dict[str, Any]]:
     try:
         yield module.__dict__
     finally:
-        cloudpickle.unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
-        del sys.modules[name]
+        with suppress(ValueError):  # another run of the model in this process has ended first
+            cloudpickle.unregister_pickle_by_value(module)  # type: ignore[no-untyped-call]
+        sys.modules.pop(name, None)
 
 
 def reader(spark: SparkSession) -> Callable[[str], Any]:

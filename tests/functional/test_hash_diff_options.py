@@ -465,10 +465,12 @@ def test_what_a_tables_layout_can_not_be_is_refused(project: Project) -> None:
     said = error(project, "2020-01-01")
     assert "partition_by: the table has no column 'ssn'. It has: country, nr" in said
     assert "partition_by: the table has no column 'city'." in said
-    prepare(project, YAML.replace("config:\n", "config:\n      clustered_by: [nr]\n      buckets: 2\n", 1))
+    level = "      tblproperties: {write.merge.isolation-level: snapshot}\n"
+    prepare(project, YAML.replace("config:\n", "config:\n      clustered_by: [nr]\n      buckets: 2\n" + level, 1))
     said = error(project, "2020-01-01")
     assert "clustered_by has no meaning for hash_diff; its tables take partition_by" in said
     assert "buckets has no meaning for hash_diff" in said
+    assert "'write.merge.isolation-level' must be serializable (Iceberg's default), got \"snapshot\"" in said
     assert project.tables() == set()
 
 
@@ -593,7 +595,7 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     lost += "e (double) '1d', f (float) '0x1p3', half (bigint) '2024-01-01 10:30:00.5', tenth (decimal(12,1)) '2024-01-01 10:30:00.125'. "
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
-        "day": "column 'day': Spark casts no int to date",
+        "day": "column 'day': the data have int, which Spark does not cast to date, the type of the model's data_type or the table.",
         "n": "1 row(s) have a value that does not cast: " + lost,
     }.items():
         columns = "".join(f'      - {{name: {column}, data_type: "{kind}"}}\n' for column, kind in types.items())

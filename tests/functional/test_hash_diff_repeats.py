@@ -144,11 +144,18 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
         loaded.load("2020-01-03", rows(_1="c"))
     assert loaded.current() == held
     loaded.load("2020-01-01", rows(_1="a"), full_refresh=True)
+    project.sql(f"create table {{schema}}.saved using {project.file_format} as select * from {{schema}}.t__base")
     for taken in ("delete from {schema}.t__base", "drop table {schema}.t__base"):
         project.sql(taken)
         with pytest.raises(DbtRuntimeError, match=r"t__base` is gone or was emptied, but its history \S*t__history`"):
             loaded.load("2020-01-02", rows(_2="b"))
         assert loaded.history() == [(1, ("a",), "I", "2020-01-01")]
+    # a copy has the rows, and none of the properties
+    project.sql(f"create table {{schema}}.t__base using {project.file_format} as select * from {{schema}}.saved")
+    with pytest.raises(
+        DbtRuntimeError, match=r"unique_key is .*, the table was made with none. Set it back, or rebuild"
+    ):
+        loaded.load("2020-01-02", rows(_2="b"))
 
     loaded = model(project, table="p", sensitive_columns=["s"])
     loaded.load("2020-01-01", {1: ("a", "hush")})

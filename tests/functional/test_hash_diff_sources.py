@@ -106,12 +106,21 @@ def test_sensitive_values_of_another_type_that_a_killed_load_left_are_told_witho
     for table in ("people__base", "people__history"):
         project.sql(f"drop table {{schema}}.{table}")
     error = project.error(*load("two", 2)) + project.log()
-    told = "people__sensitive_base`, which a load that did not end has left, has type bigint, the data have string. Run with --full"
+    told = "people__sensitive_base`, which a load that did not end has left, has type bigint, the data have string. Cast it in"
     assert told in error
     assert "+49" not in error
     assert project.rows("select phone from {schema}.people__sensitive_base") == [(171,)]
     project.dbt(*load("two", 2), "--full-refresh")
     assert project.rows("select phone from {schema}.people__sensitive") == [("+49 171",)]
+    # and as a later load leaves them that brought a new column, and was killed before it noted it
+    project.sql("alter table {schema}.people__sensitive_base add columns (fax bigint)")
+    project.sql("create table {schema}.three using delta as select 1 as id, '+49 171' as phone, '+49 172' as fax")
+    fax = "{name: fax, config: {meta: {dbt_cdc: {sensitive: true}}}}, {name: phone"
+    project.write({"models/people.yml": PHONES.replace("{name: phone", fax)})
+    error = project.error(*load("three", 3)) + project.new_log()
+    assert "column 'fax': " in error
+    assert "_base`, which a load that did not end has left, has type bigint, the data have string. Cast it in" in error
+    assert "+49" not in error
 
 
 @pytest.mark.one_format("iceberg")

@@ -13,7 +13,7 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt_cdc import _adapter
-from dbt_cdc._submission import Outcome, SessionPythonJobHelper
+from dbt_cdc._submission import Outcome, SessionPythonJobHelper, _module
 from tests.support.spark import ROOT
 
 PROJECT = {"project_root": ".", "packages_install_path": "dbt_packages", "project_name": "shop"}
@@ -131,3 +131,12 @@ def in_python(*lines: str) -> str:
     env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", "\n".join(lines)]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=True).stdout.strip()
+
+
+def test_of_two_runs_of_a_model_in_one_process_either_may_end_first() -> None:
+    first, second = (_module("model.shop.t", "t.py") for _ in range(2))
+    for begun in (first, second):
+        begun.__enter__()
+    for ended in (first, second):
+        ended.__exit__(None, None, None)
+    assert "model.shop.t" not in sys.modules

@@ -519,7 +519,7 @@ def test_an_option_shapes_the_rows(shapes: Project, option: str) -> None:
 def test_events_of_one_key_and_moment_resolve_alike_in_any_order(shapes: Project) -> None:
     both, ab, ba = (shapes.rows(f"select * from {{schema}}.{name} order by 1") for name in RESOLVED)
     assert ab == ba == both
-    assert len(ab) == 1
+    assert both in ([(1, "a", 1, None)], [(1, "b", 1, None)])
 
 
 WITH_COLUMNS = {

@@ -136,7 +136,7 @@ def test_two_processes_at_once_end_as_if_one_had_run_after_the_other(
         check(loaded, FIRST, loser)
 
         # the next two loads come while this one is about to write its history from an earlier version
-        with meeting(Tables, "_version", folder, "we are late", "they are through", after=True):
+        with meeting(Tables, "version", folder, "we are late", "they are through", after=True):
             other.begin("t", LAST, FIFTH, meet="after")
             ours = run(project, "t", NEXT)
         assert (ours, other.ended()) == ("", "")

@@ -10,6 +10,7 @@ runs. Every model then reads that feed, and an oracle in plain Python says what 
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -188,14 +189,41 @@ def check(project: Project, sets: list[list[Event]], models: dict[str, tuple[dic
 
 
 def check_resolved(project: Project, sets: list[list[Event]]) -> None:
-    """Sorted or shuffled, one content of each sequence, and it is one that was given."""
-    rows = {
-        order: project.rows(f"select * except (ord) from {{schema}}.resolved where ord = '{order}'")
-        for order in ("sorted", "shuffled")
-    }
+    """Sorted or shuffled, the versions are those of the events if one content of each sequence is taken, whichever."""
+    query = "select * except (ord) from {{schema}}.resolved where ord = '{}'"
+    rows = {order: project.rows(query.format(order)) for order in ("sorted", "shuffled")}
     assert sorted(rows["sorted"], key=repr) == sorted(rows["shuffled"], key=repr)
-    given = {(*event.key, *event.values, event.sequence) for one in sets for event in one if event.kind == "upsert"}
-    assert rows["sorted"] and {row[:-1] for row in rows["sorted"]} <= given
+    found: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}
+    for number, part, *version in rows["sorted"]:
+        found.setdefault((number, part), []).append((number, part, *version))
+    contradicted = 0
+    for key, events in by_key(sets).items():
+        possible = [
+            sorted(((*v.key, *v.values, v.start, v.end) for v in scd2(choice, Rules(WIDTH))), key=repr)
+            for choice in one_content_each(events)
+        ]
+        assert sorted(found.pop(key, []), key=repr) in possible, events
+        contradicted += len(possible) > 1
+    assert not found
+    assert contradicted > 0
+
+
+def by_key(sets: list[list[Event]]) -> dict[tuple[Any, ...], list[Event]]:
+    keys: dict[tuple[Any, ...], list[Event]] = {}
+    for event in (event for one in sets for event in one if event.kind != "truncate"):
+        keys.setdefault(event.key, []).append(replace(event, sets=None, system=0))
+    return keys
+
+
+def one_content_each(events: list[Event]) -> Iterator[list[Event]]:
+    """The events with each choice of one upsert for each sequence that has some."""
+    others = [event for event in events if event.kind != "upsert"]
+    contents: dict[int, list[Event]] = {}
+    for event in events:
+        if event.kind == "upsert" and event not in contents.setdefault(event.sequence, []):
+            contents[event.sequence].append(event)
+    for choice in itertools.product(*contents.values()):
+        yield [*others, *choice]
 
 
 def check_versions(project: Project, name: str) -> None:

@@ -20,8 +20,8 @@ help:
 requirements: # what the set-ups ask for before they fetch anything
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' \
 	  || { echo "Python 3.10 to 3.12 is needed, $(PYTHON) is another: make PYTHON=python3.11 ..."; exit 1; }
-	@$(JAVA) -version 2>&1 | grep -qE 'version "(1[7-9]|2[0-9])' \
-	  || { echo Java 17 or later is needed, $(JAVA) is none: set JAVA_HOME; exit 1; }
+	@$(JAVA) -version 2>&1 | grep -qE 'version "(1[7-9]|2[0-2])' \
+	  || { echo Java 17 to 22 is needed \(Hadoop does not start on later ones\), $(JAVA) is none: set JAVA_HOME; exit 1; }
 
 $(VENV)/ready: requirements/dev.txt pyproject.toml profiles.example.yml
 	@$(MAKE) --no-print-directory requirements

@@ -22,11 +22,19 @@ PAGES = re.compile("materialization_|default__|spark__")
 
 
 def macro_call(name: str) -> str:
-    """A macro's arguments with their defaults, from the file that has its name."""
-    (file,) = (ROOT / "macros").rglob(f"{name}.sql")
-    found = re.search(rf"macro {name}\((.*?)\)\s*-?%}}", file.read_text(), re.DOTALL)
+    """The call of a macro or a generic test with its defaults, from the file that has its name."""
+    kind, called = ("test", name[5:]) if name.startswith("test_") else ("macro", name)
+    (file,) = (ROOT / ("tests/dbt/generic" if kind == "test" else "macros")).rglob(f"{called}.sql")
+    found = re.search(rf"{kind} {called}\((.*?)\)\s*-?%}}", file.read_text(), re.DOTALL)
     assert found
-    return " ".join(found[1].split())
+    return f"{called}({' '.join(found[1].split())})"
+
+
+def described(text: str) -> str:
+    """A description with the blocks of the guides that it shows."""
+    guides = "".join(guide.read_text() for guide in sorted((ROOT / "docs").glob("*.md")))
+    blocks = dict(re.findall(r"{% docs (\w+) %} -->(.*?)<!-- {% enddocs %}", guides, re.DOTALL))
+    return re.sub(r"{{ doc\('dbt_cdc', '(\w+)'\).*?}}", lambda found: blocks[found[1]].strip(), text)
 
 
 def macro_section(macro: dict[str, object]) -> list[str]:
@@ -34,10 +42,8 @@ def macro_section(macro: dict[str, object]) -> list[str]:
     arguments = macro.get("arguments") or []
     assert isinstance(arguments, list)
     name = str(macro["name"])
-    is_test = name.startswith("test_")
-    heading = f"Generic test `dbt_cdc.{name[5:]}`" if is_test else f"`dbt_cdc.{name}`"
-    call = [] if is_test else ["```", f"{name}({macro_call(name)})", "```", ""]
-    lines = [f"### {heading}", "", *call, str(macro["description"]).strip(), ""]
+    heading = f"Generic test `dbt_cdc.{name[5:]}`" if name.startswith("test_") else f"`dbt_cdc.{name}`"
+    lines = [f"### {heading}", "", "```", macro_call(name), "```", "", described(str(macro["description"])).strip(), ""]
     if arguments:
         lines += ["| argument | type | meaning |", "|---|---|---|"]
         lines += [f"| `{a['name']}` | {a['type']} | {' '.join(a['description'].split())} |" for a in arguments]

@@ -19,11 +19,13 @@ OPTIONS = """
 """
 COLUMNS = {
     "materialization_apply_changes_spark": "__START_AT __END_AT __SYSTEM_START_AT __SYSTEM_END_AT",
-    "materialization_hash_diff_spark": "keyhash nonkeyhash operation eff_start_date",
+    "materialization_hash_diff_spark": "keyhash nonkeyhash operation eff_start_date fault incoming_row",
     "default__build_snapshot_table": "insert_process_id update_process_id effective_start_timestamp"
     " effective_end_timestamp insert_timestamp update_timestamp",
     "default__apply_grants": "op ts version key before after",
     "table_changes": "op ts version source before after",
+    "ref_changes": "source destination cdc_datetime_updated tracked_by column_name column_type watermark sequence recorded_at"
+    " invocation_id metadata_schema",
 }
 
 

@@ -59,6 +59,8 @@ def test_full_loads_tell_inserted_updated_deleted_and_unchanged_rows_apart(proje
     prepare(project)
     first = load(project, "2020-01-01", "(1, 'a'), (2, 'b'), (3, null)")
     assert first["operations"] == {"I": 3, "U": 0, "D": 0, "X": 0, "N": 0}
+    for stage in ("reads and compares the full load of 2020-01-01", "t__history` up to the load"):
+        assert stage in project.log()
     assert first["rows_affected"] == 3
     assert current(project) == [
         (1, "a", "I", "2020-01-01"),

@@ -10,7 +10,6 @@ of several kinds run after some of the commits; some of the runs fail between th
 
 from __future__ import annotations
 
-import random
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +22,17 @@ from tests.support.project import Project
 
 VARIABLE = "DBT_CDC_COMMITS"
 HISTORIES = asked_for(VARIABLE, 100)
-COMMITS = 9
+#: how each commit is written, and what comes after it: no run, one, or one that fails between its write and its watermark
+PLAN = (
+    ("merge", "run"),
+    ("merge", "fail"),
+    ("overwrite", "fail"),
+    ("merge", "run"),
+    ("overwrite", None),
+    ("merge", "fail"),
+    ("merge", "run"),
+)
+COMMITS = len(PLAN)
 
 State = dict[Hashable, tuple[Any, ...]]
 
@@ -113,15 +122,14 @@ def test_readers_hold_what_the_upstream_asks_for(project: Project) -> None:
     failing = "".join(f'  - {{name: {name}, config: {{post_hook: "{FAILS}"}}}}\n' for name in FAILING)
     project.write({"models/models.yml": YAML + failing, **{f"models/{name}": text for name, text in MODELS.items()}})
     create(project)
-    chance = random.Random(HISTORIES)
     states: list[State] = []
     readers = {name.split(".")[0]: Reader() for name in MODELS}
-    for number, commit in enumerate(draw_commits()):
+    for number, (commit, (written, then)) in enumerate(zip(draw_commits(), PLAN, strict=True)):
         states.append(state_after(states[-1] if states else {}, commit, number))
-        write(project, states[-1], commit, number, overwrite=chance.random() < 0.3)
-        if number and number < COMMITS - 1 and chance.random() < 0.4:
+        write(project, states[-1], commit, number, overwrite=written == "overwrite")
+        if then is None:
             continue
-        fails = bool(number) and chance.random() < 0.3
+        fails = then == "fail"
         run(project, fails=fails)
         for name, reader in readers.items():
             if name == "by_column":

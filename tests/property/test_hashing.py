@@ -40,10 +40,11 @@ NEAR = st.tuples(ROWS, ROWS, st.sets(st.integers(0, 9), min_size=1, max_size=2),
 
 
 def neighbours(row: tuple[Any, ...], other: tuple[Any, ...], columns: set[int], cut: int) -> list[tuple[Any, ...]]:
-    """The row, one that differs in few columns, and one with a part of its first text moved to the second."""
+    """The row, one that differs in few columns, one with a part of its first text moved to the second, and the row itself again."""
     changed = tuple(other[i] if i in columns else value for i, value in enumerate(row))
     first, second = row[0] or "", row[1] or ""
-    return [row, changed, (first[:cut], first[cut:] + second, *row[2:])]
+    respelled = (*row[:8], row[8] and dict(reversed(row[8].items())), *row[9:])
+    return [row, changed, (first[:cut], first[cut:] + second, *row[2:]), respelled]
 
 
 def identity(row: tuple[Any, ...]) -> str:

@@ -139,7 +139,9 @@ def full_loads(options: argparse.Namespace, folder: Path) -> None:
     keep("start of dbt and Spark", consumer.run("one"))
     for day, path in days.items():
         keep(f"dbt_cdc {day}", consumer.run("bench", path=str(path), day=DAYS[day]))
-    found = consumer.operations()
+    found, expected = consumer.operations(), counted(*days.values())
+    if found != expected:
+        raise SystemExit(f"day 2: {found}, counted from the files: {expected}")
     script = folder / "floor.py"
     script.write_text(FLOOR)
     empty = folder / "empty"
@@ -156,7 +158,7 @@ def full_loads(options: argparse.Namespace, folder: Path) -> None:
         command = peer(options.peer.resolve(), place)
         for day, path in days.items():
             keep(f"{name} {day}", measured([*command, str(path), DAYS[day]], place, **environment))
-    print(f"day 2: {found}, counted from the files: {counted(*days.values())}")
+    print(f"day 2: {found}, as counted from the files")
     for other in ("floor", *settings):
         ratios(costs, other)
 

@@ -73,6 +73,7 @@ def measure(arguments: argparse.Namespace) -> list[dict[str, float]]:
         for name in ("small_0", "small_1", "small_2"):
             snapshots(project, name, 1000)
         measured = snapshots(project, "big", arguments.rows)
+        check(project, arguments.rows)
         project.drop_schema()
         spark.stop()
     return measured
@@ -105,6 +106,14 @@ def one_run(project: Any, name: str, rows: int, day: int) -> dict[str, float]:
     wall, cpu = time.perf_counter(), cpu_seconds()
     project.dbt("snapshot", "--select", name)
     return {"wall": time.perf_counter() - wall, "cpu": cpu_seconds() - cpu}
+
+
+def check(project: Any, rows: int) -> None:
+    """A side that lacks records would be a cheap one."""
+    found = project.rows("select count(*), count_if(dbt_valid_to is null) from {schema}.big")
+    expected = [(rows + rows * 4 // 10 + rows // 1000, rows * 8 // 10)]
+    if found != expected:
+        raise SystemExit(f"records and open records are {found}, expected {expected}")
 
 
 def supply(project: Any, table: str, rows: int, day: int) -> None:

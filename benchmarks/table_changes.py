@@ -105,11 +105,24 @@ def compare_queries(project: Project, rows: int, commits: int, repeat: int) -> N
     call = f"'{project.schema}.fed', unique_key='id', begin='{first_version(project, 'fed')}'"
     forms = {form: f"{call}, format='{form}'" for form in ("cdc", "net", "latest_state")}
     base = report(project, {"own query": own_query(project, "fed")}, repeat)
-    report(project, compiled(project, **forms), repeat, base)
+    ours = compiled(project, **forms)
+    report(project, ours, repeat, base)
+    check(project, ours["cdc"], rows, commits)
     if project.file_format == "delta":
-        report(project, {"paired by hand": paired_by_hand(project, "fed")}, repeat, base)
+        by_hand = paired_by_hand(project, "fed")
+        report(project, {"paired by hand": by_hand}, repeat, base)
+        check(project, by_hand, rows, commits)
         project.sql("alter table {schema}.fed set tblproperties (delta.enableChangeDataFeed = false)")
         report(project, compiled(project, comparison=call), repeat, base)
+
+
+def check(project: Project, query: str, rows: int, commits: int) -> None:
+    """An answer that lacks changes would be a cheap one."""
+    found = dict(project.rows(f"select op, count(*) from ({query}) group by op"))
+    hundredth = commits * (rows // 100)
+    expected = {"i": hundredth, "u": 5 * hundredth, "d": hundredth}
+    if found != expected:
+        raise SystemExit(f"the query gives {found}, expected {expected}: {query}")
 
 
 def report(project: Project, queries: dict[str, str], repeat: int, base: float = 0) -> float:

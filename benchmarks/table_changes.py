@@ -92,9 +92,8 @@ def paired_by_hand(project: Project, table: str) -> str:
 
 def compiled(project: Project, **calls: str) -> dict[str, str]:
     """Our queries, as dbt compiles them."""
-    project.write(
-        {f"models/{name}.sql": f"select * from {{{{ dbt_cdc.table_changes({c}) }}}}" for name, c in calls.items()}
-    )
+    config = "{{ config(materialized='table') }} select * from "
+    project.write({f"models/{name}.sql": f"{config}{{{{ dbt_cdc.table_changes({c}) }}}}" for name, c in calls.items()})
     project.dbt("compile", "--select", *calls)
     folder = project.folder / "target/compiled/consumer/models"
     return {name: (folder / f"{name}.sql").read_text() for name in calls}

@@ -167,7 +167,9 @@ def make_project(
     project = {
         "name": "consumer", "version": "1.0.0", "config-version": 2, "profile": "consumer",
         "flags": {"send_anonymous_usage_stats": False},
-        "models": {**settings, **model_configs}, "seeds": settings, "snapshots": settings,
+        "dispatch": [{"macro_namespace": "dbt", "search_order": ["consumer", "dbt_cdc", "dbt"]}],
+        "models": {**settings, **model_configs}, "seeds": settings,
+        "snapshots": {**settings, "+meta": {"dbt_cdc": {"operational_metadata": True}}},
     }  # fmt: skip
     profiles = {"consumer": {"target": "test", "outputs": {"test": output}}}
     written = {
@@ -281,16 +283,32 @@ STAFF = """
               meta={'dbt_cdc': {'sequence_by': 'nr', 'stored_as_scd_type': 2, 'change_log': 'key_op'}}) }}
     select 1 as id, '{{ var('day') }}' as role, {{ 10 - var('day') }} as nr
 """
+OPERATIONS = """
+    snapshots:
+      - name: operations
+        relation: ref('people')
+        config: {unique_key: id, strategy: check, check_cols: [operation]}
+"""
+#: each of the first three people has another operation on day 2, and a fourth has come
+OF_OPERATIONS = {
+    "select count(*), count(update_process_id), count_if(effective_end_timestamp = timestamp_ntz '9999-12-31 23:59:59.999999')"
+    " from {schema}.operations": [["7", "3", "4"]],
+}
 OF_STAFF = {
     "select role, __START_AT, __END_AT from {schema}.staff order by 2": [["2", "8", "9"], ["1", "9", "None"]],
     "select op, count(*) from {schema}.staff__changes group by op": [["i", "2"]],
 }
 
 
-@pytest.mark.one_format("delta")  # the shop, below, shows the same on Iceberg, where --every-test asks for it
-def test_loads_and_feeds_run_over_spark_connect(tmp_path: Path, table_format: str, server: Server) -> None:
-    project = make_project(tmp_path, {**CONNECT, "schema": "fed"}, table_format, {**PEOPLE, "models/staff.sql": STAFF})
-    queries = OF_PEOPLE | OF_STAFF
+def test_loads_and_feeds_run_over_spark_connect_and_with_sql_over_thrift(
+    tmp_path: Path, table_format: str, server: Server
+) -> None:
+    """On Delta all goes over Spark Connect; on Iceberg SQL goes over thrift, and Python over Spark Connect."""
+    output = CONNECT if table_format == "delta" else thrift(server.thrift_port)
+    files = {**PEOPLE, "models/staff.sql": STAFF, "snapshots/operations.yml": OPERATIONS}
+    method = {"+submission_method": "session"}
+    project = make_project(tmp_path, {**output, "schema": "fed"}, table_format, files, **method)
+    queries = OF_PEOPLE | OF_STAFF | OF_OPERATIONS
     days = [["build", "--vars", f"{{day: {day}}}"] for day in (1, 2)]
     told = run(project, days, [query.replace("{schema}", "fed") for query in queries], remote=server.connect_url)
     assert [success for success, _ in told["dbt"]] == [True, True], told["dbt"]

@@ -115,7 +115,6 @@ class Changes:
     def __init__(self, project: Project) -> None:
         self.project = project
         self.format = project.file_format
-        self._models: list[str] = []
 
     def create(self, table: str, columns: str, *, feed: bool = True, properties: str = "") -> None:
         """An empty table, with the format's change feed on unless told otherwise. Hudi's are kept by their `id`."""
@@ -162,13 +161,7 @@ class Changes:
         files = {
             f"models/{name}.sql": body % call.replace("{schema}", self.project.schema) for name, call in calls.items()
         }
-        self._models.extend(calls)
         self.project.write(files)
-
-    def forget(self) -> None:
-        for name in self._models:
-            self.project.remove(f"models/{name}.sql")
-        self._models.clear()
 
     def rows(self, model: str, table: str) -> list[Row]:
         """Rows of an answer, oldest commit first."""

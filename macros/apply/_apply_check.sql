@@ -32,8 +32,7 @@
 
 {%- macro _apply_blank_keys(plan) -%}
     {#- Conditions on keys that would not be found again. -#}
-    {%- set conditions, columns = [], config.get('partition_by') or [] -%}
-    {%- set partitions = ([columns] if columns is string else columns) | map('lower') | list -%}
+    {%- set conditions, partitions = [], dbt_cdc._unquoted_names(config.get('partition_by')) | map('lower') | list -%}
     {%- for name in plan.key if name | lower in partitions and not dbt_cdc._formats()[plan.format].blank_partitions -%}
         {%- do conditions.append('cast(' ~ dbt_cdc._quote(name) ~ " as string) = ''") -%}
     {%- endfor -%}

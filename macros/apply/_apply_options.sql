@@ -36,12 +36,12 @@
     {%- set given = dbt_cdc._meta() -%}
     {%- set given = given if given is mapping else {} -%}
     {%- set faults = [] -%}
-    {%- if not config.get('unique_key') -%}
+    {%- if not model.config.get('unique_key') -%}
         {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
     {%- endif -%}
     {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults()) -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
-    {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, config.get('on_schema_change'))) -%}
+    {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, model.config.get('on_schema_change'))) -%}
     {%- if given.get('stored_as_scd_type') == 'bitemporal' and given.get('source_kind') == 'snapshot' -%}
         {%- do faults.append("'stored_as_scd_type: bitemporal' needs 'source_kind: feed': an image does not say when a row"
             ~ " became known") -%}

@@ -18,7 +18,7 @@
         reckons with what is forgotten here either is seen to record its events, or sees the marker, which comes with the same
         commit, and looks again. -#}
     {%- set key = fromjson(kept['dbt_cdc.unique_key']) -%}
-    {%- set span = dbt_cdc._apply_span(retention) -%}
+    {%- set span, own = dbt_cdc._apply_span(retention), dbt_cdc._literal(batch if kept['dbt_cdc.source_kind'] == 'feed' else none) -%}
     {%- set query -%}
 merge into {{ ledger }} as recorded
 using (
@@ -34,7 +34,7 @@ on recorded._dbt_cdc_kind in ('upsert', 'delete')
     and {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
 when matched then delete
 when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)
-    values ('purged', {{ dbt_cdc._literal(batch) if kept['dbt_cdc.source_kind'] == 'feed' else 'null' }}, current_timestamp())
+    values ('purged', cast({{ own }} as string), current_timestamp())
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(query) -%}
     {%- if dbt_cdc._apply_markers(ledger, format, batch).signature != before.signature -%}

@@ -57,9 +57,6 @@
         {%- do dbt_cdc._apply_check_columns(plan) -%}
     {%- endif -%}
     {%- set pending = dbt_cdc._apply_withdraw_killed(plan, markers.pending) -%}
-    {%- if state.rebuild or pending -%}
-        {%- do model.update({'_dbt_cdc_wrote': 'what an interrupted run had recorded is shown now, nothing of this batch was written'}) -%}
-    {%- endif -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan, state.kept['dbt_cdc.generation']) -%}
@@ -68,6 +65,9 @@
         {%- do log('dbt_cdc: finishing ' ~ pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
         {%- do dbt_cdc._apply_to_target(plan, pending, markers.everything or pending != markers.pending) -%}
+    {%- endif -%}
+    {%- if state.rebuild or pending -%}
+        {%- do model.update({'_dbt_cdc_wrote': 'what an interrupted run had recorded is shown now, nothing of this batch was written'}) -%}
     {%- endif -%}
 {%- endmacro -%}
 
@@ -93,16 +93,14 @@
 
 
 {%- macro _apply_purge_within(plan, state) -%}
-    {#- A run that purges collects and compares once more: what it has seen of the ledger may be gone. A bitemporal table forgets no
-        events. -#}
+    {#- A run that purges collects and compares once more: what it has seen of the ledger may be gone, or others may have added to it. -#}
     {%- if plan.moments.system -%}
         {%- do dbt_cdc._apply_purge_markers(plan.ledger, plan.batch) -%}
-        {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
-        {%- do return(none) -%}
+    {%- else -%}
+        {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
+        {%- if dbt_cdc._apply_purge_obstacle(state.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
+        {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
     {%- endif -%}
-    {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
-    {%- if dbt_cdc._apply_purge_obstacle(state.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
-    {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
     {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
         {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
     {%- endif -%}

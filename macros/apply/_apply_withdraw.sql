@@ -39,8 +39,8 @@ using (select {{ dbt_cdc._literal(batch) }} as batch) as own
 on recorded._dbt_cdc_batch = own.batch
 when matched and recorded._dbt_cdc_kind = 'begun' then update set
     recorded._dbt_cdc_batch = {{ dbt_cdc._literal(withdrawn) }},
-    recorded._dbt_cdc_sequence = null,
-    recorded._dbt_cdc_columns = null
+    recorded._dbt_cdc_sequence = cast(null as {{ dbt_cdc._type_text(plan.moments.sequence.type) }}),
+    recorded._dbt_cdc_columns = cast(null as array<string>)
 when matched then delete
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(query) -%}

@@ -40,7 +40,10 @@
     {%- do edge.update({'asked': asked | trim}) -%}
     {%- do dbt_cdc._remember_edge(edge) -%}
     {%- set old = dbt_cdc._recorded_edges().get(edge.source, {}) -%}
-    {%- if old.by == by == 'column' and old.watermark != edge.watermark -%}{%- do dbt_cdc._reset_beforehand([edge.source]) -%}{%- endif -%}
+    {%- if dbt_cdc._read_edges().anew and old.by == by == 'column' and old.watermark != edge.watermark
+        and dbt_cdc._lower_watermark(edge, old).watermark != old.watermark -%}
+        {%- do dbt_cdc._reset_beforehand([edge.source]) -%}
+    {%- endif -%}
     {%- do return('(' ~ edge.sql ~ ')') -%}
 {%- endmacro -%}
 

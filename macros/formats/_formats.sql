@@ -101,7 +101,8 @@
 
 
 {%- macro _format_faults() -%}
-    {%- do return(dbt_cdc._value_faults('file_format', {'values': dbt_cdc._formats_with('capture')}, dbt_cdc._file_format())) -%}
+    {%- do return(dbt_cdc._value_faults('file_format', {'values': dbt_cdc._formats_with('capture')},
+                                        dbt_cdc._file_format(model.config))) -%}
 {%- endmacro -%}
 
 

@@ -79,6 +79,9 @@
     {%- for name in ['mode', 'outputMode', 'version', 'specifiedRetentionMillis', 'defaultRetentionMillis'] -%}
         {%- for value in modules.re.findall('"' ~ name ~ '"\\s*:\\s*"?(\\w+)', text) -%}{%- do found.update({name: value}) -%}{%- endfor -%}
     {%- endfor -%}
+    {%- for value in modules.re.findall('"partitionBy"\\s*:\\s*"([[].*?[]])"', text) -%}
+        {%- do found.update({'partitionBy': value}) -%}
+    {%- endfor -%}
     {%- set feed = dbt_cdc._delta_feed() -%}
     {%- for value in modules.re.findall('"' ~ feed ~ '"(?:\\s*:\\s*"(\\w+))?', text) -%}
         {%- do found.update({'properties': {feed: value} if value else [feed]}) -%}

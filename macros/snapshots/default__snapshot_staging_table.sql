@@ -41,12 +41,10 @@
 
 
 {%- macro _take_new_columns(shape, existing) -%}
-    {#- Those of the source, and dbt_updated_at, which a table that was made by hand may lack. dbt would take them from the view that
-        it makes of the changes, which over Iceberg lies in no schema: it may find that of another snapshot or incremental model of
-        the same name there. -#}
+    {#- Those of the source. dbt would take them from the view that it makes of the changes, which over Iceberg lies in no
+        schema: it may find that of another snapshot or incremental model of the same name there. -#}
     {%- set given = {} -%}
     {%- for name in shape.source_columns -%}{%- do given.update({name: shape.source_types[name | lower]}) -%}{%- endfor -%}
-    {%- do given.update({dbt_cdc._snapshot_columns().dbt_updated_at: shape.time_type}) -%}
     {%- do dbt_cdc._grow_columns(shape.target, dbt_cdc._format_of(shape.target), existing, given) -%}
 {%- endmacro -%}
 

@@ -541,7 +541,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
 def test_an_empty_text_in_a_key_that_delta_would_keep_as_null_is_refused(project: Project) -> None:
     rows = "values ('', 1, 'a', 1), ('eu', 1, 'b', 1) as t(region, id, v, seq)"
     text = "{{ config(materialized='apply_changes', unique_key=['region', 'id'], %smeta={'dbt_cdc': {'sequence_by': 'seq'}}) }}"
-    project.write({"models/m.sql": text % "partition_by='Region', " + f" select * from {rows}"})
+    project.write({"models/m.sql": text % "partition_by='`Region`', " + f" select * from {rows}"})
     error = project.error("run")
     assert (
         "1 row(s) have an empty text in a key column by which the table is partitioned, where delta keeps NULL" in error

@@ -395,11 +395,13 @@ REFUSED = {
     "predicated": refused(
         incremental(
             "merge",
-            "unique_key='id', incremental_predicates=['DBT_INTERNAL_DEST.id > 7']",
+            "unique_key='id', incremental_predicates=['DBT_INTERNAL_DEST.id > 7', 'DBT_INTERNAL_SOURCE.id > 8',"
+            " 'DBT_INTERNAL_DEST.id = dbt_internal_source.id']",
             "dbt_cdc.ref_changes('orders')",
         ),
-        "ref_changes: incremental_predicates must compare the target with DBT_INTERNAL_SOURCE, in a column that never"
+        "ref_changes: incremental_predicates must compare DBT_INTERNAL_DEST with DBT_INTERNAL_SOURCE, in a column that never"
         ' changes for a key, got "DBT_INTERNAL_DEST.id > 7": a row that is read once more',
+        'changes for a key, got "DBT_INTERNAL_SOURCE.id > 8": a row',
     ),
     "misspelt": refused(
         incremental("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', by='versoin')"),

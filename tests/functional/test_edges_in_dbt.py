@@ -214,6 +214,36 @@ def test_a_python_reader_that_calls_by_way_of_other_code_has_its_watermark_too(p
     ]
 
 
+def test_a_python_model_of_apply_changes_reads_what_is_new(project: Project) -> None:
+    project.write(
+        {
+            "models/orders.sql": """
+                {{ config(materialized='table') }}
+                select id, timestamp_seconds(id) as cdc_datetime_updated from range({{ var('rows') }})
+            """,
+            "models/applied.py": """
+                import dbt_cdc
+
+
+                def model(dbt, spark):
+                    dbt.config(materialized="apply_changes", unique_key="id", meta={"dbt_cdc": {"sequence_by": "id"}})
+                    dbt.ref("orders")
+                    return dbt_cdc.ref_changes(dbt, spark, "orders")
+            """,
+        }
+    )
+    for rows in (1, 2):
+        project.dbt("run", "--vars", f"{{rows: {rows}}}")
+        assert "reads 1 rows of" in project.new_log()
+    assert project.rows("select id from {schema}.applied order by id") == [(0,), (1,)]
+    batches = (
+        "select id, count(*) over (partition by _dbt_cdc_batch) from {schema}.applied__events where id is not null"
+    )
+    assert project.rows(f"{batches} order by id") == [(0, 1), (1, 1)]
+    moves = "select watermark from {schema}.cdc_metadata order by sequence"
+    assert project.rows(moves) == [("0",), ("1000000",)]
+
+
 def test_names_that_need_backticks_are_found_as_keys_and_as_upstreams(project: Project) -> None:
     schema = project.schema
     project.configure(quoting={"identifier": True})

@@ -91,8 +91,11 @@ def test_a_full_refresh_over_lower_stamps_that_fails_after_its_write_leaves_rows
     assert project.rows("select id, v from {schema}.reader order by id") == [(1, 10), (2, 20), (3, 30)]
     assert project.rows(moves) == [("column", "90"), ("reset", None), ("column", "30")]
     # where the stamps have not become lower, nothing goes back
-    project.dbt("run", "--full-refresh", "--vars", json.dumps({"rows": "(1, 10), (2, 20), (3, 30)"}))
-    assert project.rows(moves) == [("column", "90"), ("reset", None), ("column", "30"), ("column", "30")]
+    failing["rows"] = "(1, 10), (2, 20), (3, 30), (4, 40)"
+    project.error("run", "--full-refresh", "--vars", json.dumps(failing))
+    assert project.rows(moves) == [("column", "90"), ("reset", None), ("column", "30")]
+    build(project, failing["rows"], "--full-refresh")
+    assert project.rows(moves) == [("column", "90"), ("reset", None), ("column", "30"), ("column", "40")]
 
 
 @pytest.mark.one_format("iceberg")

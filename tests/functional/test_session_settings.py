@@ -92,13 +92,18 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
 
 def test_a_strict_store_assignment_policy_takes_what_the_package_writes(project: Project) -> None:
     supply(project, "('a', 1)")
-    write(project, reader=READER, by_version=READER_BY_VERSION)
+    image = APPLIED.replace("'sequence_by'", "'source_kind': 'snapshot', 'sequence_by'")
+    image = image.replace("name, seq from", "name, seq, max(seq) over () as version from").replace("'seq'", "'version'")
+    write(project, reader=READER, by_version=READER_BY_VERSION, image=image)
     project.write({"snapshots/kept.sql": SNAPSHOT})
     with session_conf(project.spark, {"spark.sql.storeAssignmentPolicy": "STRICT"}):
         project.dbt("build")
         supply(project, "('a', 2)", "('b', 3)")
+        for table in ("applied", "image"):  # a purge is due
+            aging = "set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days"
+            project.sql(f"update {{schema}}.{table}__events {aging}")
         project.dbt("build")
-    for table in ("applied", "reader", "by_version"):
+    for table in ("applied", "reader", "by_version", "image"):
         assert project.rows(f"select name, seq from {{schema}}.{table} order by 1") == [("a", 2), ("b", 3)], table
     assert project.rows("select name, seq, dbt_valid_to is null from {schema}.kept order by 1, 2") == [
         ("a", 1, False),
@@ -106,7 +111,9 @@ def test_a_strict_store_assignment_policy_takes_what_the_package_writes(project:
         ("b", 3, True),
     ]
     markers = "select _dbt_cdc_kind, count(*) from {schema}.applied__events group by 1 order by 1"
-    assert project.rows(markers) == [("applied", 2), ("begun", 2), ("purged", 1), ("upsert", 3)]
+    assert project.rows(markers) == [("applied", 1), ("begun", 1), ("purged", 2), ("upsert", 3)]
+    begun = "select count(*) from {schema}.image__events where _dbt_cdc_kind = 'begun'"
+    assert project.rows(begun) == [(2,)]
     edges = "select tracked_by, column_type, watermark is null, count(*) from {schema}.cdc_metadata group by 1, 2, 3 order by 1"
     assert project.rows(edges) == [("column", "timestamp", False, 2), ("version", None, False, 2)]
 

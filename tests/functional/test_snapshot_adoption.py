@@ -292,12 +292,19 @@ def test_a_history_made_by_hand_without_dbt_updated_at_is_gone_on_with(project: 
         "create table {schema}.s (id int, status string, updated_at timestamp, dbt_scd_id string, dbt_valid_from timestamp,"
         " dbt_valid_to timestamp) using " + project.file_format
     )
-    project.sql("insert into {schema}.s values (1, 'a', timestamp '2024-01-01', 'x', timestamp '2024-01-01', null)")
-    supply(project, "(1, 'a2', timestamp '2024-01-02')", COLUMNS)
-    project.dbt("snapshot")
-    assert project.columns("s")[-1] == ("dbt_updated_at", "timestamp")
-    history = "select id, status, dbt_updated_at, dbt_valid_from, dbt_valid_to from {schema}.s order by dbt_valid_from"
-    first, second = datetime(2024, 1, 1), datetime(2024, 1, 2)
-    assert project.rows(history) == [(1, "a", None, first, second), (1, "a2", second, second, None)]
-    project.dbt("snapshot")
-    assert project.rows(history) == [(1, "a", None, first, second), (1, "a2", second, second, None)]
+    first, second = "timestamp '2024-01-01'", "timestamp '2024-01-02'"
+    project.sql(
+        f"insert into {{schema}}.s values (1, 'a', {first}, 'x', {first}, null), (2, 'b', {first}, 'y', {first}, null)"
+    )
+    columns = project.columns("s")
+    history = "select id, status, dbt_valid_from, dbt_valid_to from {schema}.s order by id, dbt_valid_from"
+    began, changed = datetime(2024, 1, 1), datetime(2024, 1, 2)
+    supply(project, f"(1, 'a2', {second}), (2, 'b', {first})", COLUMNS)
+    for _ in range(2):
+        project.dbt("snapshot")
+        assert project.rows(history) == [
+            (1, "a", began, changed),
+            (1, "a2", changed, None),
+            (2, "b", began, None),
+        ]
+    assert project.columns("s") == columns

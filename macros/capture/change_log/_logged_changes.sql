@@ -69,9 +69,11 @@
         with the log begins with an `i` of every row that the table held then. -#}
     {%- set begun, offset = table.timeline.begun, table.timeline.offset -%}
     {%- set begin, end = [scope.begin, begun] | max - offset, scope.end - offset -%}
-    {%- set queries = [] -%}
-    {%- if scope.begin < begun -%}
+    {%- set queries, fed_from = [], table.own.timeline.feed_from -%}
+    {%- if scope.begin < begun or fed_from is none or fed_from > begin + 1 -%}
         {%- do dbt_cdc._require_images(table, begin, "begin there, or keep images with change_log 'data_before_after'") -%}
+    {%- endif -%}
+    {%- if scope.begin < begun -%}
         {%- do queries.append(dbt_cdc._two_versions(table, none, table.own.timeline.commits[begin], -1)) -%}
     {%- endif -%}
     {%- if begin < end -%}{%- do queries.append(dbt_cdc._images_by_commit(table.own, begin, end)) -%}{%- endif -%}

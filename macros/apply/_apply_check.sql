@@ -32,8 +32,8 @@
 
 {%- macro _apply_blank_keys(plan) -%}
     {#- Conditions on keys that would not be found again. -#}
-    {%- set conditions, partitions = [], dbt_cdc._unquoted_names(config.get('partition_by')) | map('lower') | list -%}
-    {%- for name in plan.key if name | lower in partitions and not dbt_cdc._formats()[plan.format].blank_partitions -%}
+    {%- set conditions, blanks = [], dbt_cdc._blank_partitions(plan.format) -%}
+    {%- for name in plan.key if name | lower in blanks -%}
         {%- do conditions.append('cast(' ~ dbt_cdc._quote(name) ~ " as string) = ''") -%}
     {%- endfor -%}
     {%- do return(conditions) -%}

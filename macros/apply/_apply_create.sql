@@ -38,6 +38,22 @@
 {%- endmacro -%}
 
 
+{%- macro _apply_layout_faults(plan) -%}
+    {#- What the table can't be partitioned or clustered by. Names alone are looked up, Iceberg also takes `days(at)`. -#}
+    {%- set faults, names = [], dbt_cdc._apply_target_columns(plan) -%}
+    {%- for option in ['partition_by', 'clustered_by'] -%}
+        {%- for name in dbt_cdc._unquoted_names(config.get(option))
+            if '(' not in name and name | lower not in names | map('lower') | list -%}
+            {%- do faults.append(option ~ ": the table has no such column: " ~ dbt_cdc._unknown_name('column', name, names)) -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- if config.get('clustered_by') and not dbt_cdc._formats()[plan.format].buckets -%}
+        {%- do faults.append("clustered_by: " ~ plan.format ~ " knows no buckets: take it out") -%}
+    {%- endif -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_create_target(plan, query, properties) -%}
     {%- set clauses = [partition_cols(label='partitioned by'), clustered_cols(label='clustered by'), location_clause(),
                        dbt_cdc._comment_clause()] -%}

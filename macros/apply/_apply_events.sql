@@ -51,7 +51,7 @@ events as (
 
 
 {%- macro _apply_given(plan) -%}
-{%- set options = plan.options -%}
+{%- set options, blanks = plan.options, dbt_cdc._blank_partitions(plan.format) -%}
 select
     {%- for name in plan.key %}
         {{ dbt_cdc._apply_cast(plan, name) }} as {{ dbt_cdc._quote(name) }},
@@ -72,12 +72,20 @@ select
         end as _dbt_cdc_kind,
         {{ dbt_cdc._apply_set_columns(plan) }} as _dbt_cdc_columns
     {%- for column in plan.payload %},
-        {{ dbt_cdc._apply_cast(plan, column.source) if column.source else 'null' }} as {{ dbt_cdc._quote(column.name) }}
+        {{ dbt_cdc._apply_value(plan, column, blanks) }} as {{ dbt_cdc._quote(column.name) }}
     {%- endfor %}
     from {{ plan.stage }}
     {%- if plan.reads_nothing %}
     where false
     {%- endif %}
+{%- endmacro -%}
+
+
+{%- macro _apply_value(plan, column, blanks) -%}
+    {#- As the table will have it. -#}
+    {%- if not column.source -%}{%- do return('null') -%}{%- endif -%}
+    {%- set value = dbt_cdc._apply_cast(plan, column.source) -%}
+    {%- do return('nullif(' ~ value ~ ", '')" if column.type == 'string' and column.name | lower in blanks else value) -%}
 {%- endmacro -%}
 
 
@@ -133,14 +141,4 @@ select
     {%- set comparable = dbt_cdc._comparable_value(expression, type) -%}
     {%- if not modules.re.search('<|variant', type) -%}{%- do return(comparable) -%}{%- endif -%}
     {%- do return(dbt_cdc._as_json(comparable if comparable.startswith('array_sort') else expression)) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_same(names, left, right) -%}
-    {#- A null-safe join on the named columns of two aliases. -#}
-    {%- set pairs = [] -%}
-    {%- for name in dbt_cdc._quoted_list(names) -%}
-        {%- do pairs.append(left ~ '.' ~ name ~ ' <=> ' ~ right ~ '.' ~ name) -%}
-    {%- endfor -%}
-    {%- do return(pairs | join(' and ')) -%}
 {%- endmacro -%}

@@ -50,8 +50,14 @@
 {%- set key = dbt_cdc._quoted_list(plan.key) | join(', ') -%}
 {%- set payload = dbt_cdc._quoted_list(plan.payload | map(attribute='name')) -%}
 {%- set columns = ([key] + payload) | join(', ') -%}
+{#- elsewhere two contents of a key in one image have been refused by now -#}
+{%- set resolves = plan.options.on_conflict == 'resolve' -%}
 one_each as (
-    select *, row_number() over (partition by {{ key }}, _dbt_cdc_sequence order by _dbt_cdc_hash desc) as _dbt_cdc_rank
+    select
+        *
+        {%- if resolves %},
+        row_number() over (partition by {{ key }}, _dbt_cdc_sequence order by _dbt_cdc_hash desc) as _dbt_cdc_rank
+        {%- endif %}
     from events
     {%- if plan.last_version %}
     where not coalesce(_dbt_cdc_sequence < {{ plan.last_version }}, false)
@@ -59,7 +65,7 @@ one_each as (
 ),
 
 images as (
-    select {{ columns }}, _dbt_cdc_sequence from one_each where _dbt_cdc_rank = 1
+    select {{ columns }}, _dbt_cdc_sequence from one_each{{ ' where _dbt_cdc_rank = 1' if resolves }}
     {%- if plan.has_ledger %}
     union all
     select {{ dbt_cdc._apply_live_columns(plan) | join(', ') }}, null as _dbt_cdc_sequence from {{ plan.target }}

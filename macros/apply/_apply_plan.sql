@@ -68,7 +68,7 @@
         {%- do faults.extend(dbt_cdc._apply_type_faults(plan) + dbt_cdc._apply_new_column_faults(plan, state)) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
         {%- do faults.extend(dbt_cdc._apply_drift_faults(plan.properties, state.kept)) -%}
-        {%- do faults.extend(dbt_cdc._apply_contract_faults(plan)) -%}
+        {%- do faults.extend(dbt_cdc._apply_contract_faults(plan) + dbt_cdc._apply_layout_faults(plan)) -%}
     {%- else -%}
         {%- do faults.extend(dbt_cdc._apply_drift_faults(dbt_cdc._apply_kept_options(options), state.kept)) -%}
     {%- endif -%}

@@ -55,14 +55,17 @@ when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_ki
 
 
 {%- macro _apply_forget_markers(ledger) -%}
-    {#- Those of batches that are done, in files of their own, which each run reads. (Of images they remember the versions.) -#}
+    {#- Those of batches that are done and of purges, in files of their own, which each run reads; a purge older than a day says no more
+        than none. (Of images they remember the versions.) A batch may be pending whose run has purged. -#}
 merge into {{ ledger }} as recorded
 using (
-    select distinct _dbt_cdc_batch
+    select distinct _dbt_cdc_batch, _dbt_cdc_kind = 'purged' as _dbt_cdc_is_purge
     from {{ ledger }}
-    where _dbt_cdc_kind = 'applied' and _dbt_cdc_processed_at <= current_timestamp() - interval 1 day
+    where _dbt_cdc_kind in ('applied', 'purged') and _dbt_cdc_processed_at <= current_timestamp() - interval 1 day
 ) as done
-on recorded._dbt_cdc_kind in ('begun', 'applied') and recorded._dbt_cdc_batch = done._dbt_cdc_batch
+on recorded._dbt_cdc_kind in ('begun', 'applied', 'purged')
+    and recorded._dbt_cdc_batch = done._dbt_cdc_batch
+    and (recorded._dbt_cdc_kind = 'purged') = done._dbt_cdc_is_purge
 when matched then delete
 {%- endmacro -%}
 

@@ -67,3 +67,13 @@ events as (
     where _dbt_cdc_given
 )
 {%- endmacro -%}
+
+
+{%- macro _apply_same(names, left, right) -%}
+    {#- A null-safe join on the named columns of two aliases. -#}
+    {%- set pairs = [] -%}
+    {%- for name in dbt_cdc._quoted_list(names) -%}
+        {%- do pairs.append(left ~ '.' ~ name ~ ' <=> ' ~ right ~ '.' ~ name) -%}
+    {%- endfor -%}
+    {%- do return(pairs | join(' and ')) -%}
+{%- endmacro -%}

@@ -10,6 +10,7 @@
     kept_prefix       what the names of columns begin with that it keeps in each table beside the table's own; none: keeps none
     feed_columns      names of columns, as regular expressions, beside which there can't be a change feed
     shared_properties table properties that all tables of a model have, as some types of columns ask for them
+    buckets           a table can be clustered by columns into buckets
     blank_partitions  a column of partition_by keeps an empty text (Delta makes NULL of it)
     replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
@@ -28,6 +29,7 @@
             'kept_prefix': none,
             'feed_columns': ['_change_type', '_commit_version', '_commit_timestamp', '.*`.*'],
             'shared_properties': [],
+            'buckets': false,
             'blank_partitions': false,
             'replace_conflicts': true,
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
@@ -44,6 +46,7 @@
             'kept_prefix': none,
             'feed_columns': [],
             'shared_properties': ['format-version'],
+            'buckets': true,
             'blank_partitions': true,
             'replace_conflicts': false,
             'timestamp_ntz': {},
@@ -60,6 +63,7 @@
             'kept_prefix': '_hoodie_',
             'feed_columns': [],
             'shared_properties': [],
+            'buckets': false,
             'blank_partitions': false,
             'replace_conflicts': false,
             'timestamp_ntz': {},
@@ -87,6 +91,13 @@
 {%- macro _file_format(settings=none) -%}
     {#- Of the tables that this node makes, or a node with these settings. -#}
     {%- do return((settings or config).get('file_format') or 'delta') -%}
+{%- endmacro -%}
+
+
+{%- macro _blank_partitions(format) -%}
+    {#- Columns of partition_by, in lower case, in which an empty text becomes NULL. -#}
+    {%- do return([] if dbt_cdc._formats().get(format, {}).blank_partitions
+                  else dbt_cdc._unquoted_names(config.get('partition_by')) | map('lower') | list) -%}
 {%- endmacro -%}
 
 

@@ -551,3 +551,13 @@ def test_an_empty_text_in_a_key_that_delta_would_keep_as_null_is_refused(project
     project.write({"models/m.sql": text % "" + f" select * from {rows}"})
     project.dbt("run")
     assert project.rows("select * from {schema}.m order by 1") == [("", 1, "a", 1), ("eu", 1, "b", 1)]
+
+
+def test_what_the_table_can_not_be_laid_out_by_is_told_before_anything_is_written(project: Project) -> None:
+    layout = {"partition_by": ["V", "seq"], "clustered_by": "vv", "buckets": 2}
+    project.write({"models/m.sql": model(FIRST, FIRST, GOOD, **layout)})
+    error = project.error("run", "--vars", "{run: 0}")
+    assert "partition_by: the table has no such column: unknown column 'seq'. Known: id, v" in error
+    assert "clustered_by: the table has no such column: unknown column 'vv', did you mean 'v'?" in error
+    assert ("clustered_by: delta knows no buckets: take it out" in error) == (project.file_format == "delta")
+    assert project.tables() == set()

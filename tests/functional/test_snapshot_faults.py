@@ -327,3 +327,21 @@ def test_a_view_of_the_same_name_that_another_node_left_does_no_harm(project: Pr
     added = dict(project.columns("s")).keys() - dict(columns).keys()
     assert added == {"size"}
     assert contents(project) == [(1, "eu", "a", False), (1, "eu", "b", True)]
+
+
+@pytest.mark.one_format("delta")
+def test_an_empty_text_that_delta_would_keep_as_null_is_refused(project: Project) -> None:
+    config = "{{unique_key: [id, region], strategy: check, check_cols: [status], partition_by: [{}]}}"
+    write(project, "{operational_metadata: false}")
+    told = "column '{}' has an empty text in 1 row(s) of the source, and is one of partition_by, where delta keeps NULL"
+    for column, rows in {"region": "(1, 'eu', 'a'), (1, '', 'a')", "status": "(1, 'eu', ''), (2, 'eu', 'a')"}.items():
+        project.write({"snapshots/s.yml": SNAPSHOT.partition("config:")[0] + "config: " + config.format(column)})
+        supply(project, "(1, 'eu', 'a')", COLUMNS)
+        project.dbt("snapshot")
+        held = contents(project)
+        supply(project, rows, COLUMNS)
+        assert told.format(column) in project.error("snapshot")
+        assert contents(project) == held
+        project.sql("drop table {schema}.s")
+        assert told.format(column) in project.error("snapshot")
+        assert project.tables() == {"things"}

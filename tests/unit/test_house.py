@@ -68,10 +68,15 @@ def test_a_macro_file_stays_small(path: Path) -> None:
     text = path.read_text()
     assert text.count("\n") <= 150
     assert [line for line in text.splitlines() if len(line) > 140] == []
-    for name, _, body in macros(path):
+    for name, arguments, body in macros(path):
         assert body.count("\n") <= 60, name
+        assert arguments.count(",") < 7 or name in MANY_ARGUMENTS, name
     for materialization in MATERIALIZATION.findall(text):
         assert materialization.count("\n") <= 100
+
+
+#: public functions with as many arguments as their users have things to say
+MANY_ARGUMENTS = {"incremental", "change_feed", "table_changes", "ref_changes"}
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda path: path.name)
@@ -80,6 +85,8 @@ def test_a_python_module_and_its_functions_stay_small(path: Path) -> None:
     assert text.count("\n") <= 400
     functions = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
     assert [f.name for f in functions if (f.end_lineno or 0) - f.lineno >= 50] == []
+    counted = {f.name: len([*f.args.posonlyargs, *f.args.args, *f.args.kwonlyargs]) for f in functions}
+    assert {name for name, count in counted.items() if count > 7} <= MANY_ARGUMENTS
 
 
 #: the shared macros that ask each capability for its own

@@ -32,8 +32,8 @@
 
 {%- macro _apply_blank_keys(plan) -%}
     {#- Conditions on keys that would not be found again. -#}
-    {%- set conditions, blanks = [], dbt_cdc._blank_partitions(plan.format) -%}
-    {%- for name in plan.key if name | lower in blanks -%}
+    {%- set conditions = [] -%}
+    {%- for name in plan.key if name | lower in plan.blanks -%}
         {%- do conditions.append('cast(' ~ dbt_cdc._quote(name) ~ " as string) = ''") -%}
     {%- endfor -%}
     {%- do return(conditions) -%}

@@ -39,11 +39,12 @@
 
 
 {%- macro _apply_layout_faults(plan) -%}
-    {#- What the table can't be partitioned or clustered by. Names alone are looked up, Iceberg also takes `days(at)`. -#}
+    {#- What the table can't be partitioned or clustered by. Names alone are looked up: Iceberg also takes `days(at)` and a struct's
+        field. -#}
     {%- set faults, names = [], dbt_cdc._apply_target_columns(plan) -%}
     {%- for option in ['partition_by', 'clustered_by'] -%}
         {%- for name in dbt_cdc._unquoted_names(config.get(option))
-            if '(' not in name and name | lower not in names | map('lower') | list -%}
+            if dbt_cdc._is_plain_name(name) and name | lower not in names | map('lower') | list -%}
             {%- do faults.append(option ~ ": the table has no such column: " ~ dbt_cdc._unknown_name('column', name, names)) -%}
         {%- endfor -%}
     {%- endfor -%}

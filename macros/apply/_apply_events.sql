@@ -51,7 +51,7 @@ events as (
 
 
 {%- macro _apply_given(plan) -%}
-{%- set options, blanks = plan.options, dbt_cdc._blank_partitions(plan.format) -%}
+{%- set options = plan.options -%}
 select
     {%- for name in plan.key %}
         {{ dbt_cdc._apply_cast(plan, name) }} as {{ dbt_cdc._quote(name) }},
@@ -72,7 +72,7 @@ select
         end as _dbt_cdc_kind,
         {{ dbt_cdc._apply_set_columns(plan) }} as _dbt_cdc_columns
     {%- for column in plan.payload %},
-        {{ dbt_cdc._apply_value(plan, column, blanks) }} as {{ dbt_cdc._quote(column.name) }}
+        {{ dbt_cdc._apply_value(plan, column) }} as {{ dbt_cdc._quote(column.name) }}
     {%- endfor %}
     from {{ plan.stage }}
     {%- if plan.reads_nothing %}
@@ -81,11 +81,12 @@ select
 {%- endmacro -%}
 
 
-{%- macro _apply_value(plan, column, blanks) -%}
-    {#- As the table will have it. -#}
+{%- macro _apply_value(plan, column) -%}
+    {#- As the table will have it, but where a NULL would leave the older value. -#}
     {%- if not column.source -%}{%- do return('null') -%}{%- endif -%}
     {%- set value = dbt_cdc._apply_cast(plan, column.source) -%}
-    {%- do return('nullif(' ~ value ~ ", '')" if column.type == 'string' and column.name | lower in blanks else value) -%}
+    {%- set is_blank = column.name | lower in plan.blanks and dbt_cdc._family_of_type(column.type) == 'text' and not column.ignore_null -%}
+    {%- do return('nullif(' ~ value ~ ", '')" if is_blank else value) -%}
 {%- endmacro -%}
 
 

@@ -17,6 +17,7 @@
                                           `system` where the table is bitemporal
       properties                          what the ledger remembers
       checks                              the table's constraints: what each is called -> SQL
+      blanks                              columns in which the format makes NULL of an empty text (lower case)
       faults                              what is wrong, sentence by sentence
     Set by later steps:
       signature, truncated, purge_due     _apply_recover: tells the batches that other runs have recorded; whether there was
@@ -40,6 +41,7 @@
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
         faults=faults, recorded=recorded | map(attribute='name') | map('lower') | list,
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
+        blanks=dbt_cdc._blank_partitions(dbt_cdc._file_format(), state.target if state.kept and not state.rebuild else none),
         signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=false, made=[relations.stage],
     ) -%}
     {%- if options.columns_to_update -%}

@@ -11,7 +11,6 @@
     feed_columns      names of columns, as regular expressions, beside which there can't be a change feed
     shared_properties table properties that all tables of a model have, as some types of columns ask for them
     buckets           a table can be clustered by columns into buckets
-    blank_partitions  a column of partition_by keeps an empty text (Delta makes NULL of it)
     replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
     timestamp_ntz     table properties without which an existing table gets no column of that type -#}
@@ -30,7 +29,6 @@
             'feed_columns': ['_change_type', '_commit_version', '_commit_timestamp', '.*`.*'],
             'shared_properties': [],
             'buckets': false,
-            'blank_partitions': false,
             'replace_conflicts': true,
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
         },
@@ -47,7 +45,6 @@
             'feed_columns': [],
             'shared_properties': ['format-version'],
             'buckets': true,
-            'blank_partitions': true,
             'replace_conflicts': false,
             'timestamp_ntz': {},
         },
@@ -64,7 +61,6 @@
             'feed_columns': [],
             'shared_properties': [],
             'buckets': false,
-            'blank_partitions': false,
             'replace_conflicts': false,
             'timestamp_ntz': {},
         },
@@ -91,13 +87,6 @@
 {%- macro _file_format(settings=none) -%}
     {#- Of the tables that this node makes, or a node with these settings. -#}
     {%- do return((settings or config).get('file_format') or 'delta') -%}
-{%- endmacro -%}
-
-
-{%- macro _blank_partitions(format) -%}
-    {#- Columns of partition_by, in lower case, in which an empty text becomes NULL. -#}
-    {%- do return([] if dbt_cdc._formats().get(format, {}).blank_partitions
-                  else dbt_cdc._unquoted_names(config.get('partition_by')) | map('lower') | list) -%}
 {%- endmacro -%}
 
 

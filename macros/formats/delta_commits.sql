@@ -79,7 +79,7 @@
     {%- for name in ['mode', 'outputMode', 'version', 'specifiedRetentionMillis', 'defaultRetentionMillis'] -%}
         {%- for value in modules.re.findall('"' ~ name ~ '"\\s*:\\s*"?(\\w+)', text) -%}{%- do found.update({name: value}) -%}{%- endfor -%}
     {%- endfor -%}
-    {%- for value in modules.re.findall('"partitionBy"\\s*:\\s*"([[].*?[]])"', text) -%}
+    {%- for value in modules.re.findall('"partitionBy"\\s*:\\s*"(\\[.*?\\])"', text) -%}
         {%- do found.update({'partitionBy': value}) -%}
     {%- endfor -%}
     {%- set feed = dbt_cdc._delta_feed() -%}

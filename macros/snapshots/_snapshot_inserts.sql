@@ -2,9 +2,9 @@
 
 {%- macro _staging_shape(staging, strategy, target_relation, given, existing) -%}
     {#- What is known of the changes, for the merge and what follows it: the table that they are in, the source's columns in order,
-        `source_types` by lower-case name, the type of updated_at, whether the table has dbt_updated_at (dbt takes a history without
-        it); later also `counts` of inserts, updates and deletes, and whether `any_returning` key was found. `given`: the source's
-        columns; one without a type has none still where the snapshot's table has none for it. -#}
+        `source_types` by lower-case name, the type of updated_at; later also `counts` of inserts, updates and deletes, and
+        whether `any_returning` key was found. `given`: the source's columns; one without a type has none still where the snapshot's
+        table has none for it. -#}
     {%- set format, names, types = dbt_cdc._format_of(target_relation), [], dbt_cdc._types_by_name(dbt_cdc._whole_columns(staging)) -%}
     {%- for column in given if not dbt_cdc._is_kept_by(format, column.name) -%}
         {%- do names.append(column.name) -%}
@@ -19,7 +19,6 @@
         'source_columns': names,
         'source_types': types,
         'time_type': types.dbt_cdc_updated_at,
-        'has_updated_at': dbt_cdc._snapshot_columns().dbt_updated_at | lower in existing,
         'any_returning': false,
     }) -%}
 {%- endmacro -%}
@@ -102,12 +101,10 @@
     {%- endset -%}
     {%- do values.update({
         columns.dbt_scd_id: scd_id,
+        columns.dbt_updated_at: "if(dbt_cdc_kind = 'delete', dbt_cdc_start, dbt_cdc_updated_at)",
         columns.dbt_valid_from: 'dbt_cdc_start',
         columns.dbt_valid_to: 'coalesce(nullif(dbt_cdc_start, dbt_cdc_start), ' ~ (config.get('dbt_valid_to_current') or 'null') ~ ')',
     }) -%}
-    {%- if shape.has_updated_at -%}
-        {%- do values.update({columns.dbt_updated_at: "if(dbt_cdc_kind = 'delete', dbt_cdc_start, dbt_cdc_updated_at)"}) -%}
-    {%- endif -%}
     {%- if shape.strategy.hard_deletes == 'new_record' -%}
         {%- do values.update({columns.dbt_is_deleted: "if(dbt_cdc_kind = 'delete', 'True', 'False')"}) -%}
     {%- endif -%}

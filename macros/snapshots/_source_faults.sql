@@ -61,12 +61,13 @@
 {%- endmacro -%}
 
 
-{%- macro _blank_partition_faults(strategy, sql, columns) -%}
+{%- macro _blank_partition_faults(strategy, sql, columns, table=none) -%}
     {#- Empty texts in a column of partition_by, where the format keeps NULL for them: a key would not be found again, and a checked
         column differ in every run. -#}
     {%- set faults, counted, keys = [], {}, dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) | map('lower') | list -%}
-    {%- set blanks = dbt_cdc._blank_partitions(config.get('file_format')) -%}
-    {%- for column in columns if column.name | lower in blanks and (column.name | lower in keys or dbt_cdc._is_checked(column.name)) -%}
+    {%- set blanks = dbt_cdc._blank_partitions(config.get('file_format'), table) -%}
+    {%- for column in columns if column.name | lower in blanks and dbt_cdc._family_of_type(column.dtype) == 'text'
+        and (column.name | lower in keys or dbt_cdc._is_checked(column.name)) -%}
         {%- do counted.update({column.name: 'count_if(cast(' ~ dbt_cdc._quote(column.name) ~ " as string) = '')"}) -%}
     {%- endfor -%}
     {%- if not counted -%}{%- do return([]) -%}{%- endif -%}

@@ -18,7 +18,7 @@
                 ~ " as operational_metadata keeps points in time: convert it in the snapshot's query") -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do return(faults + dbt_cdc._checked_type_faults(columns) + dbt_cdc._blank_partition_faults(strategy, sql, columns)) -%}
+    {%- do return(faults + dbt_cdc._checked_type_faults(columns)) -%}
 {%- endmacro -%}
 
 

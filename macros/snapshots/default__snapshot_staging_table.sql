@@ -20,7 +20,8 @@
     {%- do run_query(dbt_cdc._create_temporary(
         staging, dbt_cdc._snapshot_changes(strategy, typed, columns, target_relation, target_columns))) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation, columns, existing) -%}
-    {%- set faults = dbt_cdc._staging_faults(shape, options, existing) + dbt_cdc._drift_faults(shape, existing) -%}
+    {%- set faults = dbt_cdc._staging_faults(shape, options, existing) + dbt_cdc._drift_faults(shape, existing)
+        + dbt_cdc._blank_partition_faults(strategy, 'select * from ' ~ staging, columns, target_relation) -%}
     {%- if faults -%}{%- do run_query(dbt_cdc._drop_temporary(staging)) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do dbt_cdc._take_new_columns(shape, existing) -%}
@@ -45,7 +46,14 @@
         schema: it may find that of another snapshot or incremental model of the same name there. -#}
     {%- set given = {} -%}
     {%- for name in shape.source_columns -%}{%- do given.update({name: shape.source_types[name | lower]}) -%}{%- endfor -%}
+    {#- a history that was made by hand may lack this one, and later changes are found by it -#}
+    {%- set columns = dbt_cdc._snapshot_columns() -%}
+    {%- do given.update({columns.dbt_updated_at: shape.time_type}) -%}
     {%- do dbt_cdc._grow_columns(shape.target, dbt_cdc._format_of(shape.target), existing, given) -%}
+    {%- if columns.dbt_updated_at | lower not in existing -%}
+        {%- do run_query('update ' ~ shape.target ~ ' set ' ~ dbt_cdc._quote(columns.dbt_updated_at) ~ ' = cast('
+            ~ dbt_cdc._quote(columns.dbt_valid_from) ~ ' as ' ~ dbt_cdc._type_text(shape.time_type) ~ ')') -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

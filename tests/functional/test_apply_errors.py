@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -551,13 +552,35 @@ def test_an_empty_text_in_a_key_that_delta_would_keep_as_null_is_refused(project
     project.write({"models/m.sql": text % "" + f" select * from {rows}"})
     project.dbt("run")
     assert project.rows("select * from {schema}.m order by 1") == [("", 1, "a", 1), ("eu", 1, "b", 1)]
+    # a table that is there keeps its own partitions, whatever the option says
+    project.write({"models/m.sql": text % "partition_by='region', " + f" select * from {rows}"})
+    project.dbt("run")
+    assert project.rows("select * from {schema}.m order by 1") == [("", 1, "a", 1), ("eu", 1, "b", 1)]
 
 
+@pytest.mark.one_format("delta")
+def test_an_empty_text_that_delta_keeps_as_null_is_a_null_in_images_and_a_value_among_events(project: Project) -> None:
+    text = (
+        "{{ config(materialized='apply_changes', unique_key='id', partition_by='region', meta={'dbt_cdc': %r}) }}"
+        " select * from values {{ var('rows') }} as t(id, region, seq)"
+    )
+    images = {"sequence_by": "seq", "source_kind": "snapshot", "except_column_list": ["seq"]}
+    heeding = {"sequence_by": "seq", "ignore_null_updates": True, "except_column_list": ["seq"]}
+    project.write({"models/images.sql": text % images, "models/heeding.sql": text % heeding})
+    for rows in ("(1, 'eu', 1)", "(1, '', 2)", "(1, '', 2)"):
+        project.dbt("run", "--vars", json.dumps({"rows": rows}))
+    for table in ("images", "heeding"):
+        assert project.rows(f"select id, region from {{schema}}.{table}") == [(1, None)], table
+    upserts = "select count(*) from {schema}.images__events where _dbt_cdc_kind = 'upsert'"
+    assert project.rows(upserts) == [(2,)]
+
+
+@pytest.mark.one_format("delta")
 def test_what_the_table_can_not_be_laid_out_by_is_told_before_anything_is_written(project: Project) -> None:
     layout = {"partition_by": ["V", "seq"], "clustered_by": "vv", "buckets": 2}
     project.write({"models/m.sql": model(FIRST, FIRST, GOOD, **layout)})
     error = project.error("run", "--vars", "{run: 0}")
     assert "partition_by: the table has no such column: unknown column 'seq'. Known: id, v" in error
     assert "clustered_by: the table has no such column: unknown column 'vv', did you mean 'v'?" in error
-    assert ("clustered_by: delta knows no buckets: take it out" in error) == (project.file_format == "delta")
+    assert "clustered_by: delta knows no buckets: take it out" in error
     assert project.tables() == set()

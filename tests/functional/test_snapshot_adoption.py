@@ -296,7 +296,7 @@ def test_a_history_made_by_hand_without_dbt_updated_at_is_gone_on_with(project: 
     project.sql(
         f"insert into {{schema}}.s values (1, 'a', {first}, 'x', {first}, null), (2, 'b', {first}, 'y', {first}, null)"
     )
-    columns = project.columns("s")
+    columns = [*project.columns("s"), ("dbt_updated_at", "timestamp")]
     history = "select id, status, dbt_valid_from, dbt_valid_to from {schema}.s order by id, dbt_valid_from"
     began, changed = datetime(2024, 1, 1), datetime(2024, 1, 2)
     supply(project, f"(1, 'a2', {second}), (2, 'b', {first})", COLUMNS)
@@ -308,3 +308,6 @@ def test_a_history_made_by_hand_without_dbt_updated_at_is_gone_on_with(project: 
             (2, "b", began, None),
         ]
     assert project.columns("s") == columns
+    # what lies between a record's own time and its start is found by dbt_updated_at
+    stamps = "select id, dbt_updated_at from {schema}.s where dbt_valid_to is null order by id"
+    assert project.rows(stamps) == [(1, changed), (2, began)]

@@ -2,7 +2,8 @@
 {%- macro _apply_typed(query, relations, state, options) -%}
     {#- A batch of deletes may have columns of NULLs alone. Expressions that Spark can't read over the rows stop here, before there is
         a table of them. -#}
-    {%- set query = modules.re.sub(';\\s*$', '', query) -%}
+    {#- a last semicolon, also before comments; none within a text -#}
+    {%- set query = modules.re.sub(";\\s*(--[^\\n'\"]*\\s*|/[*][^'\"]*?[*]/\\s*)*$", '', query) -%}
     {%- set columns = [] -%}
     {%- for row in run_query('describe query\n' ~ query) -%}{%- do columns.append(api.Column(row[0], row[1])) -%}{%- endfor -%}
     {%- set names = columns | map(attribute='name') | map('lower') | list -%}

@@ -10,7 +10,19 @@
         {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: "
             ~ dbt_cdc._unknown_name('apply_changes model', model, known)) -%}
     {%- endif -%}
-    {%- for node in asked -%}{%- do dbt_cdc._purge_tombstones_of(node, retention) -%}{%- endfor -%}
+    {%- set retentions = {} -%}
+    {%- for node in asked -%}{%- do retentions.update({node.unique_id: dbt_cdc._retention_of(node, retention)}) -%}{%- endfor -%}
+    {%- for node in asked -%}{%- do dbt_cdc._purge_tombstones_of(node, retentions[node.unique_id]) -%}{%- endfor -%}
+{%- endmacro -%}
+
+
+{%- macro _retention_of(node, given) -%}
+    {%- set retention = given if given is not none else dbt_cdc._given_options(dbt_cdc._apply_options(), node).tombstone_retention -%}
+    {%- if not dbt_cdc._apply_span(retention) -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: " ~ node.unique_id ~ ": retention must be a number and a"
+            ~ " unit such as '2 days', got " ~ dbt_cdc._value_text(retention)) -%}
+    {%- endif -%}
+    {%- do return(retention) -%}
 {%- endmacro -%}
 
 
@@ -21,12 +33,6 @@
 
 
 {%- macro _purge_tombstones_of(node, retention) -%}
-    {%- set options = dbt_cdc._given_options(dbt_cdc._apply_options(), node) -%}
-    {%- set retention = retention or options.tombstone_retention -%}
-    {%- if not dbt_cdc._apply_span(retention) -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: " ~ node.unique_id ~ ": retention must be a number and a"
-            ~ " unit such as '2 days', got " ~ dbt_cdc._value_text(retention)) -%}
-    {%- endif -%}
     {%- set target = api.Relation.create(database=node.database, schema=node.schema, identifier=node.alias, type='table') -%}
     {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}
     {%- set kept = dbt_cdc._own_properties(ledger) if ledger is not none else {} -%}

@@ -28,7 +28,7 @@
     {%- set base = dbt_cdc._base_type(type) -%}
     {%- if feed.form == 'json' and base in ['array', 'map', 'struct'] -%}
         {%- set read = dbt_cdc._debezium_nested(raw, name, type) -%}
-    {%- elif feed.encodings.get(name) -%}
+    {%- elif feed.encodings.get(name) and not (feed.encodings[name] == 'base64' and dbt_cdc._is_bytes_of_decimal(feed, name, base)) -%}
         {%- set read = dbt_cdc._debezium_decoded(raw, feed.encodings[name], name, type, base) -%}
     {%- elif feed.form != 'json' or base not in dbt_cdc._debezium_encodings() -%}
         {%- set read = dbt_cdc._debezium_cast(feed, raw, name, type, base) -%}
@@ -84,12 +84,20 @@
 {%- endmacro -%}
 
 
+{%- macro _is_bytes_of_decimal(feed, name, base) -%}
+    {#- A decimal that comes as its bytes, unscaled: of more digits than Spark has, or without its logical type. -#}
+    {%- do return(feed.form != 'json' and base == 'decimal' and feed.fields[dbt_cdc._spelled(name, feed.fields)] == 'binary') -%}
+{%- endmacro -%}
+
+
 {%- macro _debezium_cast(feed, raw, name, type, base) -%}
     {#- A number is no timestamp unless someone says what it counts: Spark would take it for seconds. Of dates, 32 bits
         only ever count days. -#}
     {%- set given = feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
     {%- if base == 'decimal' and given.startswith('struct') -%}
         {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ '.value)', name, type, raw ~ '.scale')) -%}
+    {%- elif dbt_cdc._is_bytes_of_decimal(feed, name, base) -%}
+        {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ ')', name, type)) -%}
     {%- elif feed.form == 'json' or base not in ['timestamp', 'date'] -%}
         {%- do return(dbt_cdc._read_from(raw, given, type)) -%}
     {%- elif base == 'date' and given == 'int' -%}

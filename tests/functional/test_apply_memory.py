@@ -242,6 +242,15 @@ def test_a_purge_of_an_unknown_model_names_the_one_meant(memory: Memory) -> None
 
 
 @pytest.mark.one_format("iceberg")
+def test_a_retention_that_is_none_is_told_before_any_table_is_purged(memory: Memory) -> None:
+    project = memory.project
+    before = {table: project.contents(f"{table}__events") for table in ("kept1", "forgot1")}
+    project.error("run-operation", "purge_tombstones", "--args", "{retention: 0}")
+    assert "retention must be a number and a unit such as '2 days', got 0" in project.new_log()
+    assert {table: project.contents(f"{table}__events") for table in before} == before
+
+
+@pytest.mark.one_format("iceberg")
 def test_images_become_versions_and_missing_keys_deletes(project: Project) -> None:
     runs = [
         "(1, 'a', 1), (2, 'b', 1), (1, 'a', 2), (3, 'c', 2)",

@@ -433,7 +433,9 @@ SHAPES = {
     "a field that is called void is no column without a type": Case(
         model(
             "",
-            ["select 1 as id, named_struct('void', true) as flags, null as later, 1 as seq"],
+            [
+                "select 1 as id, named_struct('void', true) as flags, null as later, 1 as seq;\n-- the end; /* of */ it\n"
+            ],
             sequence_by="seq",
             except_column_list=["seq"],
         ),

@@ -251,13 +251,16 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
     store(project, "flat", events, flat)
     store(project, "nested", [*[(event,) for event in events], (None,)], nested)
     columns = {"id": "bigint", "amount": "string", "at": "timestamp", "note": "string"}
-    number = "struct<born: int, free: struct<scale: int, value: binary>>"  # 0x7b is 123
-    avro = Row(before=None, after=Row(born=19675, free=Row(scale=1, value=bytearray(b"{"))), op="c")
+    number = "struct<born: int, free: struct<scale: int, value: binary>, fixed: binary, said: binary>"  # 0x7b is 123
+    free, digits = Row(scale=1, value=bytearray(b"{")), bytearray(b"09")  # 0x3039 is 12345
+    avro = Row(before=None, after=Row(born=19675, free=free, fixed=digits, said=digits), op="c")
     store(project, "avro", [avro], f"before {number}, after {number}, op string")
-    typed = {"born": "date", "free": "decimal(10,1)"}
+    typed = {"born": "date", "free": "decimal(10,1)", "fixed": "decimal(8,2)", "said": "decimal(8,2)"}
     project.write(
         {
-            "models/numbers.sql": model(f"from_debezium({table('avro')}, columns={typed})"),
+            "models/numbers.sql": model(
+                f"from_debezium({table('avro')}, columns={typed}, encodings={{'said': 'base64'}})"
+            ),
             "models/envelopes.sql": "select * from {{ target.schema }}.flat",
             "models/of_envelopes.sql": model("from_debezium(ref('envelopes'))"),
             "models/loaded.sql": "select 1 as id, 'I' as Op, 7 as nr",
@@ -282,7 +285,8 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
         (1, "1.50", SEEN, None, "u", SEEN, highest, ["id", "amount", "at"]),
     ]
     assert project.columns("asked_for")[:3] == [("id", "bigint"), ("amount", "string"), ("at", "timestamp")]
-    assert project.rows("select * from {schema}.numbers") == [(date(2023, 11, 14), Decimal("12.3"), "i", *[None] * 3)]
+    numbers = (date(2023, 11, 14), Decimal("12.3"), Decimal("123.45"), Decimal("123.45"))
+    assert project.rows("select * from {schema}.numbers") == [(*numbers, "i", *[None] * 3)]
     of_refs = ("of_envelopes", "of_loaded")
     held = [(project.columns(name), project.rows(f"select count(*) from {{schema}}.{name}")) for name in of_refs]
     assert [rows for _, rows in held] == [[(3,)], [(1,)]]

@@ -182,14 +182,17 @@ for name, value in spark.sql("show tblproperties {project.schema}.reader").colle
     assert project.rows(watermarks) == [("1000000",), ("4000000",)]
 
 
+ORDERS = """
+    {{ config(materialized='table') }}
+    select id, timestamp_seconds(id) as cdc_datetime_updated from range({{ var('rows') }})
+"""
+
+
 def test_a_python_reader_that_calls_by_way_of_other_code_has_its_watermark_too(project: Project) -> None:
     """dbt_cdc sees no reader in its text, and so makes no cdc_metadata before the run."""
     project.write(
         {
-            "models/orders.sql": """
-                {{ config(materialized='table') }}
-                select id, timestamp_seconds(id) as cdc_datetime_updated from range({{ var('rows') }})
-            """,
+            "models/orders.sql": ORDERS,
             "models/reader.py": """
                 import dbt_cdc
 
@@ -217,10 +220,7 @@ def test_a_python_reader_that_calls_by_way_of_other_code_has_its_watermark_too(p
 def test_a_python_model_of_apply_changes_reads_what_is_new(project: Project) -> None:
     project.write(
         {
-            "models/orders.sql": """
-                {{ config(materialized='table') }}
-                select id, timestamp_seconds(id) as cdc_datetime_updated from range({{ var('rows') }})
-            """,
+            "models/orders.sql": ORDERS,
             "models/applied.py": """
                 import dbt_cdc
 

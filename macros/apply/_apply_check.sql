@@ -78,7 +78,7 @@
             "leave that column out of partition_by, or give it another value in the model"],
         'unknown_column': [
             "name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has " ~ plan.names | join(', '),
-            "let it name columns of the batch, or be NULL for all of them"],
+            "let it name columns of the batch, or be NULL where the event sets all of them"],
     }.get(name) or (
         ["break the " ~ name ~ " of the table, " ~ plan.checks[name], "mend these rows in the model"] if name in plan.checks
         else ["have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', '),

@@ -78,13 +78,23 @@ select
 
 {%- macro _apply_last_heeded(value, fields, sets) -%}
     {#- The last that is not NULL, of a struct for each of its fields; arrays and maps are whole. -#}
-    {%- set heeded, parts = sets ~ ' and ' ~ value ~ ' is not null', [] -%}
-    {%- if fields is none -%}{%- do return(dbt_cdc._apply_last_set(value, heeded)) -%}{%- endif -%}
+    {%- set heeded, parts = sets ~ ' and (' ~ dbt_cdc._apply_holds(value, fields) ~ ')', [] -%}
+    {%- if not fields -%}{%- do return(dbt_cdc._apply_last_set(value, heeded)) -%}{%- endif -%}
     {%- for name, inner in fields -%}
         {%- do parts.append(dbt_cdc._literal(name) ~ ', '
             ~ dbt_cdc._apply_last_heeded(value ~ '.' ~ dbt_cdc._quote(name), inner, sets)) -%}
     {%- endfor -%}
     {%- do return('if(bool_or(' ~ heeded ~ ') over in_life, named_struct(' ~ parts | join(', ') ~ '), null)') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_holds(value, fields) -%}
+    {#- A condition: there is anything but NULL in a value, of a struct in any of its fields. -#}
+    {%- set parts = [] -%}
+    {%- for name, inner in fields or [] -%}
+        {%- do parts.append(dbt_cdc._apply_holds(value ~ '.' ~ dbt_cdc._quote(name), inner)) -%}
+    {%- endfor -%}
+    {%- do return(parts | join(' or ') if parts else value ~ ' is not null') -%}
 {%- endmacro -%}
 
 

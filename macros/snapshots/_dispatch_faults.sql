@@ -12,7 +12,8 @@
     {%- set macros = dbt_cdc._snapshot_macros() -%}
     {%- if macros.dbt and asking -%}
         {%- do return([asking | sort | join(', ') ~ ": options of dbt_cdc are set, but dbt does not look for snapshot macros in this"
-                       ~ " package. Paste this into dbt_project.yml:\n\n"
+                       ~ " package. Put 'dbt_cdc' before 'dbt' in the dispatch entry for dbt or, where there is none, paste this into"
+                       ~ " dbt_project.yml:\n\n"
                        ~ "dispatch:\n  - macro_namespace: dbt\n    search_order: ['" ~ project_name ~ "', 'dbt_cdc', 'dbt']\n"]) -%}
     {%- endif -%}
     {%- set concerned = selected if macros.dbt_cdc else asking -%}

@@ -15,6 +15,7 @@ from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -52,6 +53,18 @@ class _AfterImport(MetaPathFinder, Loader):
         _patch(module)
 
 
+def _version_beside(package: Path) -> str:
+    """The version; marked where the dbt package has code of another revision."""
+    import dbt_cdc
+
+    is_same = not package.is_dir() or _code(package) == _code(Path(__file__).parent)
+    return dbt_cdc.__version__ if is_same else f"{dbt_cdc.__version__} of another revision"
+
+
+def _code(folder: Path) -> dict[str, bytes]:
+    return {file.relative_to(folder).as_posix(): file.read_bytes() for file in folder.rglob("*.py")}
+
+
 def _patch(module: ModuleType) -> None:
     adapter = module.SparkAdapter
     if getattr(adapter, "_dbt_cdc", False):
@@ -79,9 +92,9 @@ def _patch(module: ModuleType) -> None:
         return stock_response(self, submission_result)
 
     def dbt_cdc_version(self: Any) -> str:
-        import dbt_cdc
+        from dbt_cdc._source import Project
 
-        return dbt_cdc.__version__
+        return _version_beside(Project.of(self.config).package("dbt_cdc") / "src" / "dbt_cdc")
 
     def dbt_cdc_quiet(self: Any) -> None:
         from dbt_cdc._session import quiet

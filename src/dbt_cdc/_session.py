@@ -5,23 +5,25 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
 
-def get_session(settings: Mapping[str, Any]) -> Any:
+def get_session(settings: Mapping[str, Any], packages: str = "dbt_packages") -> Any:
     """The session of this process, or a new one with `settings`.
 
     Built like dbt-spark builds its own, so that SQL and Python models of a ``session`` profile share one: an embedded
     local Spark by default, a cluster by ``spark.master``, a remote Spark by the environment variable SPARK_REMOTE.
 
-    Raises DbtRuntimeError with the command to run if pyspark, or what it needs for Spark Connect, is not installed.
+    Raises DbtRuntimeError with the command to run if pyspark, or what it needs for Spark Connect, is not installed;
+    `packages` is the folder of dbt's packages.
     """
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise _missing("pyspark", "spark", error) from error
+        raise _missing("pyspark", packages, "spark", error) from error
     quiet()
     builder = SparkSession.builder.enableHiveSupport()
     for name, value in settings.items():
@@ -29,7 +31,7 @@ def get_session(settings: Mapping[str, Any]) -> Any:
     try:
         return builder.getOrCreate()
     except ImportError as error:
-        raise _missing("what pyspark needs for Spark Connect", "connect", error) from error
+        raise _missing("what pyspark needs for Spark Connect", packages, "connect", error) from error
     except Exception as error:
         raise DbtRuntimeError(f"dbt_cdc: no Spark session for Python models{_remote()}: {error}") from error
 
@@ -43,10 +45,11 @@ def quiet() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _missing(what: str, extra: str, error: ImportError) -> DbtRuntimeError:
+def _missing(what: str, packages: str, extra: str, error: ImportError) -> DbtRuntimeError:
+    folder = packages if Path(packages).is_absolute() else f"./{packages}"
     return DbtRuntimeError(
         f"dbt_cdc: Python models with submission_method: session need {what}, which is not installed"
-        f" ({error}).\nInstall it with:\n  pip install './dbt_packages/dbt_cdc[{extra}]'"
+        f" ({error}).\nInstall it with:\n  pip install '{folder}/dbt_cdc[{extra}]'"
     )
 
 

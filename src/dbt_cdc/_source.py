@@ -32,6 +32,10 @@ class Project:
         """The project of dbt's runtime config."""
         return cls(Path(config.project_root), config.packages_install_path, config.project_name)
 
+    def package(self, name: str) -> Path:
+        """The folder of an installed package."""
+        return self.root / self.packages / name
+
     def path_of(self, parsed_model: dict[str, Any]) -> str:
         """The model's file as seen from the project's folder."""
         own, package = Path(parsed_model["original_file_path"]), parsed_model.get("package_name")

@@ -73,7 +73,7 @@ class SessionPythonJobHelper(PythonJobHelper):
         The code is the user's own, then what dbt generates for `dbt.ref` and its like, then a materialization's own
         code, or dbt-spark's table writer, which ours replaces.
         """
-        spark = get_session(self.credentials.server_side_parameters or {})
+        spark = get_session(self.credentials.server_side_parameters or {}, self.project.packages)
         source = ModelSource(self.parsed_model, self.project)
         own, generated, target = self._parts(compiled_code, source)
         doing = ""

@@ -221,7 +221,7 @@ REFUSED = {
     "too_wide_truncate": (
         model(
             FIRST,
-            batch("(1, 'z', 'U', 9), (null, null, 'T', 8)"),
+            batch("(1, 'z', 'U', 9), (null, null, 'T', 1)"),
             {**GOOD, "apply_as_truncates": "op = 'T'", "max_delete_fraction": 0.5},
         ),
         ["would close 2 of 3 live rows, more than max_delete_fraction 0.5 allows"],

@@ -33,8 +33,9 @@ YOUNG_AND_OLD = [
     "(1, 'x', 'U', 10), (2, 'x', 'U', 10)",
 ]
 KEPT = [
-    "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1)",
-    "(1, 'x', 'U', 10), (2, 'z', 'U', 3)",
+    # the delete of 5 wins over what it meets at its own sequence
+    "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1), (5, 't', 'U', 7), (5, '', 'D', 7)",
+    "(1, 'x', 'U', 10), (2, 'z', 'U', 3), (5, 'w', 'U', 3)",
     "(1, 'y', 'U', 11)",
     "(3, 'back', 'U', 5)",
 ]
@@ -66,6 +67,22 @@ MODELS = {
         system_sequence_by="sys",
         **FEED,
     ),
+    # what is forgotten with a delete are the events up to it, not those of a row that came back
+    "back1": model(
+        COLUMNS,
+        ["(1, 'a', 'U', 1), (1, '', 'D', 2), (1, 'b', 'U', 3)", "(9, 'z', 'U', 1)", "(1, 'late', 'U', 2)"],
+        **AT_ONCE,
+    ),
+    "reset1": model(
+        "id, v, n, op, seq",
+        [
+            "(1, 'a', 1, 'U', 1), (1, null, null, 'D', 2), (1, null, 2, 'U', 3)",
+            "(9, 'z', 1, 'U', 1)",
+            "(1, null, 5, 'U', 4)",
+        ],
+        ignore_null_updates=True,
+        **AT_ONCE,
+    ),
     "kept1": model(COLUMNS, KEPT, **FEED),
     "kept2": model(COLUMNS, KEPT, stored_as_scd_type=2, **FEED),
     "forgot1": model(COLUMNS, KEPT, **AT_ONCE),
@@ -78,21 +95,22 @@ MODELS = {
     ),
     "emptied1": model(
         COLUMNS,
-        ["(2, 'n', 'U', 6), (null, null, 'T', 5)", "(2, 'n', 'U', 6)", "(1, 'late', 'U', 3)"],
+        ["(2, 'n', 'U', 7), (null, null, 'T', 5)", "(2, 'n', 'U', 7)", "(1, 'late', 'U', 3), (2, 'older', 'U', 6)"],
         apply_as_truncates="op = 'T'",
         **AT_ONCE,
     ),
 }
 
 OF_2 = [(2, "a", 1, 3), (2, "z", 3, 5)]
+OF_5 = (5, "w", 3, 7)
 #: step: table: its rows
 REMEMBERED: dict[str, dict[str, list[tuple[Any, ...]]]] = {
     "the second batch": {
         "lists2": [(1, ["a", None], 1, 2), (1, ["b"], 2, None)],
         "kept1": [(3, "k")],
-        "kept2": [(1, "x", 10, 20), *OF_2, (3, "k", 1, None)],
-        "forgot1": [(1, "x"), (2, "z"), (3, "k")],
-        "forgot2": [(1, "x", 10, None), *OF_2, (3, "k", 1, None)],
+        "kept2": [(1, "x", 10, 20), *OF_2, (3, "k", 1, None), OF_5],
+        "forgot1": [(1, "x"), (2, "z"), (3, "k"), (5, "w")],
+        "forgot2": [(1, "x", 10, None), *OF_2, (3, "k", 1, None), (5, "w", 3, None)],
     },
     "a purge of all deletes": {"kept1": [(3, "k")]},
     "the third batch": {
@@ -101,19 +119,21 @@ REMEMBERED: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "sets1": [(1, "a", 4), (2, "b", 2)],
         "nulls1": [(1, "a", 4), (2, "b", 2)],
         "kept1": [(1, "y"), (3, "k")],
-        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, None)],
+        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, None), OF_5],
+        "back1": [(1, "b"), (9, "z")],
+        "reset1": [(1, None, 5), (9, "z", 1)],
         "emptied1": [(2, "n")],  # no purge forgets a truncate
     },
     "the run after one that was killed": {"kept1": [(1, "y")]},
     "the fourth batch": {
         "kept1": [(1, "y"), (3, "back")],
-        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, 5), (3, "back", 5, None)],
+        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, 5), (3, "back", 5, None), OF_5],
     },
 }
 
 #: step: how many deletes the ledger of `kept1` has
 DELETES = {
-    "a purge of deletes older than an hour": 2,
+    "a purge of deletes older than an hour": 3,
     "a purge of all deletes": 0,
     # a delete that a killed run recorded is kept until the table shows it, then until the retention is over
     "a purge before the table shows what a killed run recorded": 1,
@@ -258,6 +278,9 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
         # all images again, with those that are older than the last one
         "(1, 'a', 1), (2, 'b', 1), (1, 'a', 2), (3, 'c', 2), (1, 'z', 3), (2, 'b', 3)",
     ]
+    # a key that is not in one image of several
+    gaps = ["(1, 'a', 1), (2, 'b', 1), (2, 'b', 2), (1, 'a', 3), (2, 'b', 3)", "(1, 'a', 4), (1, 'a', 5), (2, 'b', 5)"]
+    picked = ["(1, 'a', 1), (1, 'b', 1)", "(1, 'b', 2), (1, 'a', 2)"]
     columns = "id, v, ver"
     empty = (
         "{% if var('run') == 0 %} select * from values (1, 'a', 1), (2, 'b', 1) as t(id, v, ver) {% else %}"
@@ -267,6 +290,10 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
         {
             "models/images1.sql": model(columns, runs, **IMAGES),
             "models/images2.sql": model(columns, runs, stored_as_scd_type=2, **IMAGES),
+            "models/gaps2.sql": model(columns, [*gaps, gaps[1]], stored_as_scd_type=2, **IMAGES),
+            "models/picked.sql": model(
+                columns, [*picked, picked[1]], stored_as_scd_type=2, on_conflict="resolve", **IMAGES
+            ),
             "models/unnamed.sql": model(columns, [], **IMAGES) + empty,
             "models/emptied2.sql": model(
                 columns, [], "snapshot_version=7 if var('run') else none", stored_as_scd_type=2, **IMAGES
@@ -278,6 +305,11 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
         project.dbt("run", "--vars", f"{{run: {run}}}")
         if run == 0:
             assert project.rows("select * from {schema}.images1 order by id") == [(1, "a"), (3, "c")]
+            assert project.rows("select * from {schema}.gaps2 order by id, 3") == [
+                (1, "a", 1, 2),
+                (1, "a", 3, None),
+                (2, "b", 1, None),
+            ]
             # part of an image would say that all other keys are gone
             for part in ("--empty", "--sample=1 day"):
                 project.dbt("run", part, "--select", "images1", "emptied2", "--vars", "{run: 1}")
@@ -295,5 +327,14 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
         (2, "b", 3, None),
         (3, "c", 2, 3),
     ]
+    assert project.rows("select * from {schema}.gaps2 order by id, 3") == [
+        (1, "a", 1, 2),
+        (1, "a", 3, None),
+        (2, "b", 1, 4),
+        (2, "b", 5, None),
+    ]
+    # one of two rows of a key, the same one in every image
+    assert project.rows("select id, __START_AT, __END_AT from {schema}.picked") == [(1, 1, None)]
+    assert project.rows("select count(*) from {schema}.picked__events where _dbt_cdc_kind = 'upsert'") == [(1,)]
     assert project.rows("select * from {schema}.unnamed order by id") == [(1, "a"), (2, "b")]
     assert project.rows("select * from {schema}.emptied2 order by id") == [(1, "a", 1, 7), (2, "b", 1, 7)]

@@ -88,7 +88,9 @@ class LogWrites:
         return re.match("grant|show grant", words.lower()) is not None
 
     def look(self, statement: str) -> None:
-        log = re.search(r"(merge into|create table|drop table if exists) \w+\.(\w+__changes)\b", statement)
+        log = re.search(
+            r"(merge into|create (?:or replace )?table|drop table if exists) \w+\.(\w+__changes)\b", statement
+        )
         if log is None:
             return
         if log[1] == "merge into":
@@ -180,7 +182,6 @@ def run_at_once(project: Project, statement: str, times: int) -> list[str]:
     return [message for message in refused if message]
 
 
-@pytest.mark.one_format("iceberg")
 def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(
     project: Project, tmp_path: Path, log_writes: LogWrites
 ) -> None:

@@ -46,8 +46,19 @@ def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Ch
                 f"{table}_overwrite": call + f", unique_key='id', begin={begin}, end={end}",
             }
         )
+    changes.create("copies", "id int, v string")
+    changes.write(
+        "copies",
+        "insert into {t} values (1, 'a'), (1, 'a'), (1, 'a')",
+        "insert overwrite {t} values (1, 'a'), (2, 'b'), (2, 'b')",
+    )
+    if changes.format != "hudi":  # keeps its key itself
+        changes.ask(copies_no_key="'{schema}.copies'")
     changes.project.dbt("run")
 
+    if changes.format != "hudi":
+        copies = [*[("d", (1, "a"), None)] * 2, *[("i", None, (1, "a"))] * 3, *[("i", None, (2, "b"))] * 2]
+        assert sorted(changes.answer("copies_no_key", "copies"), key=str) == copies
     for table in tables:
         assert changes.answer(f"{table}_overwrite", table) == [("i", None, (4, "g")), ("u", (3, None), (3, "f"))]
         assert changes.answer(f"{table}_cdc", table) == EVERY_CHANGE

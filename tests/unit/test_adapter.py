@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.spark.impl import SparkAdapter
 
+import dbt_cdc
 from dbt_cdc import _adapter
 from dbt_cdc._submission import Outcome, SessionPythonJobHelper, _module
 from tests.support.spark import ROOT
@@ -111,6 +114,23 @@ def test_the_real_adapter_is_patched_and_keeps_its_own_helpers() -> None:
     adapter = SimpleNamespace(config=SimpleNamespace(**PROJECT))
     helpers = SparkAdapter.python_submission_helpers.fget(adapter)  # type: ignore[attr-defined]
     assert sorted(helpers) == ["all_purpose_cluster", "job_cluster", "session"]
+
+
+def test_code_of_another_revision_than_the_package_s_is_told_from_its_own(tmp_path: Path) -> None:
+    adapter = SimpleNamespace(config=SimpleNamespace(**{**PROJECT, "project_root": str(tmp_path)}))
+
+    def told() -> str:
+        return str(SparkAdapter.dbt_cdc_version(adapter))  # type: ignore[attr-defined]
+
+    assert told() == dbt_cdc.__version__  # the package itself: none is installed
+    package = tmp_path / "dbt_packages/dbt_cdc/src/dbt_cdc"
+    shutil.copytree(Path(dbt_cdc.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    assert told() == dbt_cdc.__version__
+    with (package / "synthetic/_series.py").open("a") as file:
+        file.write("# a later revision\n")
+    assert told() == f"{dbt_cdc.__version__} of another revision"
+    shutil.rmtree(package / "synthetic")
+    assert told() == f"{dbt_cdc.__version__} of another revision"
 
 
 def test_a_project_that_does_not_use_the_package_pays_at_most_50_ms_and_no_pyspark() -> None:

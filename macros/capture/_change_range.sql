@@ -101,7 +101,7 @@
             {%- do return(older | length - 1) -%}
         {%- endif -%}
         {%- do faults.append("`" ~ name ~ "` is no " ~ dbt_cdc._formats()[table.format].version
-            ~ " of this table's history (expired, or never there), got " ~ text ~ ", expected one of "
+            ~ " of this table's history (expired, taken back, of another branch, or never there), got " ~ text ~ ", expected one of "
             ~ (versions[-5:] | join(', ') or 'none: the table has no commit') ~ (" and older" if versions | length > 5 else "")
             ~ ", a timestamp or 'earliest'") -%}
         {%- do return(-2) -%}

@@ -1,11 +1,10 @@
 {#- What there is to know about a table before its changes can be read. -#}
 
-{%- macro _changed_table(relation, unique_key=none, log=true, fresh=false, unchecked=false) -%}
+{%- macro _changed_table(relation, unique_key=none, log=true, unchecked=false) -%}
     {#- relation, format, columns (its own, in order), key (names, or none), source (`schema.table`), timeline, where
         (a condition on `image`, or none), and with `log` what its log holds (or none), where the timeline is that of both and
-        `own` the table without its log. A reader adds `taken_for_key`, where the key is its own. `fresh`: as it is now, also
-        where another process wrote it a moment ago; `unchecked`: changes are only counted, so that neither repeated keys nor
-        a log of another table are an error. -#}
+        `own` the table without its log. A reader adds `taken_for_key`, where the key is its own. `unchecked`: changes are only
+        counted, so that neither repeated keys nor a log of another table are an error. -#}
     {%- set held = dbt_cdc._storage_relation(relation) -%}
     {%- set existing = dbt_cdc._load_relation(held) -%}
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
@@ -17,7 +16,7 @@
         {%- do dbt_cdc._raise_faults(["changes of " ~ source ~ ": it " ~ got ~ ", expected a table of format "
             ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; " ~ remedy]) -%}
     {%- endif -%}
-    {%- if fresh -%}{%- do dbt_cdc._refresh_metadata(existing) -%}{%- endif -%}
+    {%- do dbt_cdc._refresh_metadata(existing) -%}
     {%- set columns = dbt_cdc._own_columns(existing) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed(
         "changes of " ~ source ~ ": ", dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key))) -%}

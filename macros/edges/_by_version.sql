@@ -9,7 +9,7 @@
         {%- do edge.update({'sql': "select *, 'i' as _op from " ~ relation}) -%}
         {%- do return(edge) -%}
     {%- endif -%}
-    {%- set table = dbt_cdc._changed_table(relation, unique_key, fresh=true) -%}
+    {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
     {%- if not table.key -%}{%- set table = dict(table, key=dbt_cdc._key_of_reader(table), taken_for_key=true) -%}{%- endif -%}
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
@@ -55,7 +55,8 @@
     {%- for commit in table.timeline.commits if commit.version == version and commit.micros | string == read_at -%}
         {%- if not dbt_cdc._is_told_since(table, version) -%}
             {%- do return([read ~ "is older than what the table's changes can still be told from (its feed was switched on"
-                           ~ " later, a column was renamed, or VACUUM took the files)" ~ remedy]) -%}
+                           ~ " later, a column was renamed, VACUUM took the files, or Delta, without a feed, reads nothing older than"
+                           ~ " delta.deletedFileRetentionDuration: raise that, or switch the feed on)" ~ remedy]) -%}
         {%- endif -%}
         {%- do return([]) -%}
     {%- endfor -%}

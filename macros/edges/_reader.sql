@@ -76,12 +76,12 @@
 
 {%- macro _predicate_faults() -%}
     {#- They go into the merge's `on`: a row whose target they hide would be inserted beside it. -#}
-    {%- set faults = [] -%}
-    {%- for predicate in model.config.get('predicates') or model.config.get('incremental_predicates') or []
-        if 'DBT_INTERNAL_SOURCE' not in predicate | upper or 'DBT_INTERNAL_DEST' not in predicate | upper -%}
-        {%- do faults.append("ref_changes: incremental_predicates must compare DBT_INTERNAL_DEST with DBT_INTERNAL_SOURCE, in a"
-            ~ " column that never changes for a key, got " ~ dbt_cdc._value_text(predicate) ~ ": a row that is read once more, and"
-            ~ " whose record it hides, would come twice") -%}
+    {%- set predicates, faults = model.config.get('predicates') or model.config.get('incremental_predicates') or [], [] -%}
+    {%- for predicate in ([predicates] if predicates is string else predicates)
+        if predicates is string or 'DBT_INTERNAL_SOURCE' not in predicate | upper or 'DBT_INTERNAL_DEST' not in predicate | upper -%}
+        {%- do faults.append("ref_changes: incremental_predicates must be a list of comparisons of DBT_INTERNAL_DEST with"
+            ~ " DBT_INTERNAL_SOURCE, in a column that never changes for a key, got " ~ dbt_cdc._value_text(predicate)
+            ~ ": a row that is read once more, and whose record it hides, would come twice") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -7,14 +7,14 @@
 {%- endmacro -%}
 
 
-{#- Statements without which a session would see a table as it was some seconds ago, before another process wrote it. -#}
+{#- Statements without which a session may see a table as it was before another process wrote it. -#}
 
 {%- macro default__refresh_metadata(relation) -%}{%- do return([]) -%}{%- endmacro -%}
 
 
 {%- macro iceberg__refresh_metadata(relation) -%}
-    {#- Iceberg's catalogs in Spark keep what they have read of a table for half a minute; where its name has a dot, they keep
-        what they have read of its history in spite of the first of these. -#}
+    {#- Iceberg's catalogs in Spark keep what they have read of a table until nobody asks for half a minute; where its name has
+        a dot, they keep what they have read of its history in spite of the first of these. -#}
     {%- set statements = ['refresh table ' ~ relation] -%}
     {%- for part in ['snapshots', 'refs'] if '.' in relation.identifier -%}
         {%- do statements.append('refresh table ' ~ relation ~ '.' ~ part) -%}

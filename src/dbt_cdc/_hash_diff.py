@@ -89,7 +89,8 @@ def _refuse(faults: list[str]) -> None:
 
 
 def _names(given: str | Sequence[str] | None) -> list[str]:
-    return [given] if isinstance(given, str) else list(given or ())
+    several = isinstance(given, (list, tuple, set, frozenset))
+    return [] if given is None else list(given) if several else [given]  # type: ignore[list-item]
 
 
 def _check_kinds(incoming: object, current: object, keys: list[str], ignored: list[str]) -> None:
@@ -137,7 +138,7 @@ def _check_options(
         faults.append(f"ignore_columns: {', '.join(both)} also in keys")
     if extract_type not in ("full", "delta"):
         faults.append(f"extract_type must be full or delta, got {extract_type!r}")
-    if algorithm not in ALGORITHMS:
+    if algorithm not in [*ALGORITHMS]:  # of any kind: one that has no hash, too
         faults.append(f"hash_algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
     if not _is_date(date):
         faults.append(f"effective_date must be a date like 2019-06-18, got {date!r}")

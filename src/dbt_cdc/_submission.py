@@ -96,6 +96,11 @@ class SessionPythonJobHelper(PythonJobHelper):
 
     def _parts(self, compiled_code: str, source: ModelSource) -> tuple[Any, Any, Target | None]:
         before, _, rest = compiled_code.partition(source.code)
+        if "__dbt__cte__" in before:
+            raise DbtRuntimeError(
+                f"dbt_cdc: {self.parsed_model['unique_id']} reads an ephemeral model, got Python, expected SQL, as such"
+                " a model is a part of the query that reads it: make it a view or a table"
+            )
         if before.strip():
             raise DbtRuntimeError("dbt_cdc: the compiled model does not begin with the model's own code")
         own = source.compile()

@@ -82,11 +82,15 @@ def _is_checked(given: str, table: str) -> bool:
 
 
 def nested_faults(name: str, declared: Any, given: Any) -> list[str]:
-    """A nested data_type that is not what the data have: Spark's cast turns what does not fit into NULLs within."""
-    nested = declared is not None and declared.typeName() in ("array", "map", "struct")
-    if not nested or given is None or _kept_as(given, declared):
+    """A nested data_type that is not what the data have, or another one for nested data.
+
+    Spark's cast turns what does not fit within into NULLs, and texts do not tell ["a, b"] from ["a", "b"].
+    """
+    if declared is None or given is None or declared.typeName() == "variant" or _kept_as(given, declared):
+        return []
+    if not {declared.typeName(), given.typeName()} & {"array", "map", "struct", "variant"}:
         return []
     return [
         f"column '{name}': the model's data_type is {declared.simpleString()}, the data have {given.simpleString()}: "
-        "what does not fit within would be lost silently. Cast it in the model"
+        "what does not fit would be lost silently. Cast it in the model"
     ]

@@ -399,9 +399,17 @@ REFUSED = {
             " 'DBT_INTERNAL_DEST.id = dbt_internal_source.id']",
             "dbt_cdc.ref_changes('orders')",
         ),
-        "ref_changes: incremental_predicates must compare DBT_INTERNAL_DEST with DBT_INTERNAL_SOURCE, in a column that never"
-        ' changes for a key, got "DBT_INTERNAL_DEST.id > 7": a row that is read once more',
+        "ref_changes: incremental_predicates must be a list of comparisons of DBT_INTERNAL_DEST with DBT_INTERNAL_SOURCE, in a"
+        ' column that never changes for a key, got "DBT_INTERNAL_DEST.id > 7": a row that is read once more',
         'changes for a key, got "DBT_INTERNAL_SOURCE.id > 8": a row',
+    ),
+    "predicate_as_text": refused(
+        incremental(
+            "merge",
+            "unique_key='id', incremental_predicates='DBT_INTERNAL_DEST.id = DBT_INTERNAL_SOURCE.id'",
+            "dbt_cdc.ref_changes('orders')",
+        ),
+        'in a column that never changes for a key, got "DBT_INTERNAL_DEST.id = DBT_INTERNAL_SOURCE.id": a row',
     ),
     "misspelt": refused(
         incremental("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', by='versoin')"),

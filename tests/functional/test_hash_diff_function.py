@@ -131,6 +131,11 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
         "ignore_columns: each column may stand once, got v, V",
     ):
         assert part in str(kinds.value)
+    for given in (5, spark.range(1).id, True):
+        with pytest.raises(ValueError, match=r"keys must be names of columns, got \[.+\]"):
+            dbt_cdc.hash_diff(good, good, keys=given)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"hash_algorithm must be one of .+, got \['md5'\]"):
+        dbt_cdc.hash_diff(good, good, keys="id", hash_algorithm=["md5"])  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="keys: name at least one column"):
         dbt_cdc.hash_diff(good, good, keys=None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="incoming has a column 'operation', which hash_diff adds itself"):

@@ -559,6 +559,7 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query += ", '2024-01-31 10:30:00 UTC' as k, '2024-01-31 10:30:00.0000000 +00:00' as l"
     query += ", timestamp'2024-01-01 10:30:00.5' as half, timestamp'2024-01-01 10:30:00' as full"
     query += ", timestamp'2024-01-01 10:30:00.125' as tenth, timestamp'2024-01-01 10:30:00.125' as millis"
+    query += ", array('a, b') as listed"
     project.write(
         {
             "models/t.py": f"""
@@ -568,6 +569,18 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
             """
         }
     )
+    project.write(
+        {
+            "models/loose.py": """
+                def model(dbt, spark):
+                    dbt.config(materialized="hash_diff", unique_key="id")
+                    return spark.sql("select 1 as id, parse_json('3.7') as n")
+            """,
+            "models/loose.yml": "models: [{name: loose, columns: [{name: n, data_type: int}]}]\n",
+        }
+    )
+    told = "column 'n': the model's data_type is int, the data have variant: what does not fit"
+    assert told in project.error("run", "--select", "loose")
     types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float", "noon": "timestamp"}
     types |= {"flag": "boolean", "code": "character(2)", "born": "date", "whole": "date"}
     types |= {"stamp": "date", "said": "date", "month": "date", "midnight": "date", "plain": "date"}
@@ -587,6 +600,7 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
         "k": "timestamp_ntz",
         "l": "timestamp_ntz",
     }
+    types |= {"listed": "string"}
     types |= {"half": "bigint", "full": "bigint", "tenth": "decimal(12,1)", "millis": "decimal(16,3)"}
     lost = "n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z', flag (boolean) '2', "
     lost += "code (character(2)) 'ABC', born (date) '2024-01-01 10:30:00', stamp (date) '2024-01-31 10:30', "
@@ -595,11 +609,12 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     lost += "e (double) '1d', f (float) '0x1p3', half (bigint) '2024-01-01 10:30:00.5', tenth (decimal(12,1)) '2024-01-01 10:30:00.125'. "
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
+        "listed": "column 'listed': the model's data_type is string, the data have array<string>: what does not fit",
         "day": "column 'day': the data have int, which Spark does not cast to date, the type of the model's data_type or the table.",
         "n": "1 row(s) have a value that does not cast: " + lost,
     }.items():
         columns = "".join(f'      - {{name: {column}, data_type: "{kind}"}}\n' for column, kind in types.items())
         project.write({"models/t.yml": f"models:\n  - name: t\n    columns:\n{columns}"})
-        assert told in project.error("run")
+        assert told in project.error("run", "--select", "t")
         assert project.tables() == set()
         del types[name]

@@ -92,6 +92,11 @@ MODELS = {
         def model(dbt, spark):
             return spark.readStream.format("rate").load()
     """,
+    "models/inline.sql": "{{ config(materialized='ephemeral') }} select * from {{ ref('orders') }}",
+    "models/inlined.py": """
+        def model(dbt, spark):
+            return dbt.ref("inline")
+    """,
     "models/fine.py": """
         def model(dbt, spark):
             return dbt.ref("orders").limit(1)
@@ -141,6 +146,10 @@ def test_an_error_shows_the_models_own_file_line_and_source_line(project: Projec
         "SystemExit: enough",
         'File "models/leaves.py", line 6, in model',
         'sys.exit("enough")',
+    ]
+    assert said["inlined"] == [
+        "dbt_cdc: model.consumer.inlined reads an ephemeral model, got Python, expected SQL, as such a model is a part of the"
+        " query that reads it: make it a view or a table"
     ]
     assert said["no_frame"] == [
         "model() returned a builtins.dict; expected a Spark, pandas-on-Spark or pandas DataFrame."

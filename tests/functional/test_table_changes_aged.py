@@ -49,7 +49,12 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
                 {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
                 select * from {{ dbt_cdc.ref_changes(api.Relation.create(schema=target.schema, identifier='fed'),
                                                      by='version', unique_key='id') }}
-            """
+            """,
+            "models/bare_reader.sql": """
+                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                select * from {{ dbt_cdc.ref_changes(api.Relation.create(schema=target.schema, identifier='bare'),
+                                                     by='version', unique_key='id') }}
+            """,
         }
     )
     changes.project.dbt("run")
@@ -87,6 +92,9 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
     first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
     assert changes.answer("kept_all", "kept") == [*first, inserted, updated]
     assert changes.answer("replaced_last", "replaced") == [("u", (2, "b"), (2, "z"))]
+    # without a feed nothing tells what was deleted since
+    assert "without a feed, reads nothing older than delta.deletedFileRetentionDuration: raise" in told["bare_reader"]
+    assert changes.project.rows("select * from {schema}.bare_reader order by id") == [(1, "a", "i"), (2, "b", "i")]
     # all was read up to version 2 when that was the latest
     assert changes.project.rows("select * from {schema}.reader order by id") == [
         (1, "z", "u"),

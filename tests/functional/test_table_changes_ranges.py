@@ -400,8 +400,13 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
     expected = [newest] if changes.format == "delta" else [("u", (1, "a"), (1, "z")), newest]
     assert changes.answer("kept", "old") == expected
     assert changes.answer("earliest", "old") == expected
+    # what another session has written since this one looked
+    changes.project.spark.newSession().sql(f"insert into {changes.project.schema}.old values (10, 'm')")
+    changes.project.dbt("run", "--select", "kept")
+    assert changes.answer("kept", "old") == [*expected, ("i", None, (10, "m"))]
     if changes.format == "iceberg":
-        assert f"`begin` is no snapshot id of this table's history (expired, or never there), got {gone}" in message
+        reasons = "(expired, taken back, of another branch, or never there)"
+        assert f"`begin` is no snapshot id of this table's history {reasons}, got {gone}" in message
     else:
         assert (
             f"({gone}, latest] begins before the change feed, expected one that begins at or after version 4" in message

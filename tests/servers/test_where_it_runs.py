@@ -70,6 +70,17 @@ FILES = {
             dbt.ref("merged")
             return dbt_cdc.ref_changes(dbt, spark, "merged", by="version").select("id", "seen", "_op")
     """,
+    "models/compared.py": """
+        import dbt_cdc
+
+
+        def model(dbt, spark):
+            dbt.config(materialized="table")
+            orders = dbt.ref("orders")
+            kept = dbt_cdc.hash_diff(None, orders.where("id < 3"), keys="id", effective_date="2024-01-01")
+            renamed = orders.selectExpr("id", "if(id = 1, 'Eve', customer) as customer", "amount").where("id != 2")
+            return dbt_cdc.hash_diff(kept, renamed, keys="id", effective_date="2024-01-02")
+    """,
     "snapshots/kept.yml": """
         snapshots:
           - name: kept
@@ -85,6 +96,7 @@ QUERIES = (
     "select * from {schema}.changes order by id",
     "select * from {schema}.python_changes order by id",
     "select id, amount, dbt_valid_to from {schema}.kept order by id",
+    "select id, customer, operation, eff_start_date from {schema}.compared order by id",
 )
 ROWS = [
     [["3", "60"]],
@@ -94,6 +106,7 @@ ROWS = [
     [["1", "0", "i"], ["2", "3", "u"], ["3", "3", "u"]],
     [["1", "0", "i"], ["2", "3", "u"], ["3", "3", "u"]],
     [["1", "10", "None"], ["2", "20", "None"], ["3", "30", "None"]],
+    [["1", "Eve", "U", "2024-01-02"], ["2", "Bob", "D", "2024-01-02"], ["3", "None", "I", "2024-01-02"]],
 ]
 #: Over Spark Connect the server finds what is wrong with a frame when it is written.
 WRONG = {

@@ -41,6 +41,8 @@ models:
       form: "{{ var('form', 'csv') }}"
       meta: {dbt_cdc: {effective_date: "{{ var('day', '2019-06-18') }}", extract_type: "{{ var('extract', 'full') }}"}}
 """
+#: What a load writes, without comparing. `share`: how many tenths of the rows are hashed and written, to both tables:
+#: all on day 1, eight on day 2, whose history has 20 % I, 40 % U and 20 % D. The others are only read.
 FLOOR = f"""
 import sys
 from pyspark.sql import SparkSession

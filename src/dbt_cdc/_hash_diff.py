@@ -138,7 +138,7 @@ def _check_options(
         faults.append(f"ignore_columns: {', '.join(both)} also in keys")
     if extract_type not in ("full", "delta"):
         faults.append(f"extract_type must be full or delta, got {extract_type!r}")
-    if algorithm not in [*ALGORITHMS]:  # of any kind: one that has no hash, too
+    if algorithm not in [*ALGORITHMS]:  # a list: a dict takes nothing that has no hash
         faults.append(f"hash_algorithm must be one of {', '.join(ALGORITHMS)}, got {algorithm!r}")
     if not _is_date(date):
         faults.append(f"effective_date must be a date like 2019-06-18, got {date!r}")

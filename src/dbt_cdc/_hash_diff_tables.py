@@ -45,7 +45,7 @@ FIRST_LOAD = "dbt_cdc.first_load"
 #: Property of a model that is a table, where the catalog holds no views: the base table that its rows come from.
 MODEL_OF = "dbt_cdc.model_of"
 
-#: How often a write that gives the same whenever it is done is repeated where another run's came in between.
+#: How often an idempotent write is tried where another run's commit comes in between.
 ATTEMPTS = 3
 
 _log = AdapterLogger("dbt_cdc")
@@ -62,11 +62,14 @@ class Tables:
         return bool(self.spark.catalog.tableExists(self._in_catalog(table)))
 
     def _in_catalog(self, table: str) -> str:
-        """The whole name: Spark asks Hive's metastore for a shorter one first, and one in Derby takes one process."""
+        """The name with its catalog: of one without, Spark asks Hive's metastore first, and Derby takes one process."""
         return table if len(_parts(table)) > 2 else f"{self.catalog}.{table}"
 
     def marker(self, at: str = "") -> Marker | None:
-        """The last finished load; None where there is none (no table, or a first load that never ended)."""
+        """The last finished load; None where there is none (no table, or a first load that never ended).
+
+        `at`: SQL after the table's name, such as " version as of 3"; then the table is not looked up first.
+        """
         if not at:
             if not self.exists(self.settings.base):
                 return None
@@ -107,9 +110,9 @@ class Tables:
         return Stored({name: kind for name, kind in columns.items() if name not in own}, properties)
 
     def properties(self, table: str) -> dict[str, str]:
-        """Spark hides a property whose value contains a word such as url or token: ours have blanks between letters."""
+        """All properties of a table, ours without the blanks that they are stored with."""
         rows = self.spark.sql(f"show tblproperties {table}").collect()
-        return {row[0]: row[1][::2] if row[0].startswith(OWN) else row[1] for row in rows}
+        return {name: _unspaced(name, value) for name, value in rows}
 
     def create(
         self,
@@ -120,14 +123,17 @@ class Tables:
         *,
         replace: bool = True,
     ) -> None:
-        """Create the table, or replace it at once, from a frame; `replace`: whether it may replace another."""
+        """Create the table from a frame, in one commit; `replace`: in the place of one that is there, which else fails.
+
+        `partition_by`: names of columns, or transforms such as `days(born)`.
+        """
         settings = self.settings
         config = {
             "file_format": settings.format,
             "location_root": settings.location_root,
             "partition_by": [part if "(" in part else quote(part.strip("`")) for part in partition_by],
             "persist_docs": {"relation": bool(settings.description)},
-            "tblproperties": {**settings.table_properties, **_kept(properties)},
+            "tblproperties": {**settings.table_properties, **_spaced(properties)},
         }
         target = Target(table, table.strip("`").rpartition("`")[2], settings.description, config)
         write(self._commented(frame), target, replace=replace)
@@ -158,13 +164,13 @@ class Tables:
         )
 
     def holds_views(self) -> bool:
-        """Whether the model is a view: it stays what it is, and a new one is a view where the catalog can hold it."""
+        """Whether the model is a view, or is to be one: a probe view shows whether the catalog takes any."""
         if self.settings.model_type:
             return self.settings.model_type == "view"
         probe = self.settings.base.removesuffix("`") + "_probe`"
         try:
             self.spark.sql(f"create or replace view {probe} as select 1 as one")
-            self.spark.sql(f"drop view if exists {probe}")  # of two runs one comes late
+            self.spark.sql(f"drop view if exists {probe}")  # another run may have done so
         except Exception as problem:
             reason = str(problem).strip().partition("\n")[0]
             _log.info(
@@ -193,7 +199,7 @@ class Tables:
         self.spark.sql(f"alter table {table} add columns ({listed})")
 
     def set_properties(self, table: str, properties: dict[str, str]) -> None:
-        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _kept(properties).items())
+        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _spaced(properties).items())
         self.spark.sql(f"alter table {table} set tblproperties ({listed})")
 
     def remember(self, layout: Layout, stored: Stored) -> None:
@@ -313,11 +319,11 @@ where b.keyhash <> '' and b.operation <> 'D'
     and exists (select 1 from {base} where {IS_ENDED})"""
         self._show(self.settings.sensitive, names, query, as_view)
 
-    def is_foreign(self, shown: str) -> bool:
-        """Whether there is a table of a name that a view is to have, or a table that was made in place of one."""
-        if not self.exists(shown) or self.spark.catalog.getTable(self._in_catalog(shown)).tableType == "VIEW":
+    def is_foreign(self, name: str) -> bool:
+        """Whether a table that is not ours has a name that is to be a view's (or, without views, our table's)."""
+        if not self.exists(name) or self.spark.catalog.getTable(self._in_catalog(name)).tableType == "VIEW":
             return False
-        return MODEL_OF not in self.properties(shown)
+        return MODEL_OF not in self.properties(name)
 
     def drop_sensitive(self, *, as_view: bool) -> None:
         """What a model that has no sensitive columns any more (since a full refresh) kept of them."""
@@ -354,9 +360,14 @@ where b.keyhash <> '' and b.operation <> 'D'
 
 
 def _parts(table: str) -> list[str]:
-    """Of a table's name, quoted as they are."""
+    """The parts of a table's name, with their backticks."""
     return re.findall(r"(?:`[^`]*`)+|[^.`]+", table)
 
 
-def _kept(properties: dict[str, str]) -> dict[str, str]:
+def _spaced(properties: dict[str, str]) -> dict[str, str]:
+    """As they are stored: a blank after each letter of ours, as Spark hides values with words such as url or token."""
     return {name: " ".join(value) if name.startswith(OWN) else value for name, value in properties.items()}
+
+
+def _unspaced(name: str, value: str) -> str:
+    return value[::2] if name.startswith(OWN) else value

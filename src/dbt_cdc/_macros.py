@@ -52,7 +52,7 @@ def upstream_of(dbt: Any, name: tuple[str, ...], v: Any, reader: str) -> str:
 
 
 def table_of(upstream: str) -> str:
-    """The `schema.table` of an upstream, of which `--empty` and `--sample` read a part."""
+    """The `schema.table` in what dbt gives for an upstream, which is a query over it under `--empty` and `--sample`."""
     return _LIMITED.sub(r"\1", upstream)
 
 

@@ -30,7 +30,8 @@ class Columns:
 
     ``null_share``: share of NULLs, 0 to 0.5 (an update changes every non-key, so NULL can't follow NULL).
 
-    ``skew``: 0 draws evenly; with a greater number, small values come more often (a draw u becomes u^(1 + skew)).
+    ``skew``: 0 to 100. 0 draws evenly; with a greater number, small values come more often (a draw u becomes
+    u^(1 + skew)).
     """
 
     types: str | tuple[str, ...] = "double"

@@ -33,8 +33,8 @@ class Disorder:
 
     ``late``: share of events that arrive one to three batches after their own. ``duplicates``: share of events that
     are delivered twice. ``out_of_order``: share of events that arrive up to half a batch after their own time.
-    ``deletes``: about that share of events are deletes (at most 0.25). ``hot``: 0 spreads events evenly over the keys;
-    with a greater number, some keys get many more, and some none.
+    ``deletes``: about that share of events are deletes (at most 0.25). ``hot``: 0 to 10. 0 spreads events evenly over
+    the keys; with a greater number, some keys get many more, and some none.
     """
 
     late: Share = 0.0
@@ -83,7 +83,10 @@ def change_feed(
 ) -> Feed:
     """A feed of `no_events` events (and their duplicates) on up to `no_recs` keys, with the truth beside it.
 
-    Raises SyntheticError for arguments that do not fit.
+    `no_recs` and `no_events` are 1 to 2,000,000,000, `no_nonkeys` is at least 1, `batches` 1 to 1,000,000. The other
+    arguments are those of :func:`initial`; `disorder` says how the feed misbehaves.
+
+    Raises SyntheticError for arguments that do not fit; the message lists all faults.
     """
     numbers = {
         "no_recs": (no_recs, 1, _MOST),

@@ -35,7 +35,19 @@ def initial(
     """The first load: `no_init_recs` rows.
 
     Columns: ``keycol1 …`` (string, UUIDs), ``nonkeycol1 …`` (double from 0 to 1, or what `columns` says).
-    Raises SyntheticError for counts that can't be.
+
+    Args:
+        spark: The session.
+        no_init_recs: Rows, 1 to 4,000,000,000.
+        no_keys: Key columns, 1 to 10,000.
+        no_nonkeys: Other columns, 0 to 10,000.
+        seed: Another seed gives other rows.
+        columns: What the non-keys hold.
+        num_partitions: Tasks; without it Spark's own number, above 10 million rows one for each million. No row depends
+            on it.
+
+    Raises:
+        SyntheticError: An argument is out of its bounds. The message lists all faults.
     """
     raise_faults("initial", initial_faults(no_init_recs, shape_of(no_keys, no_nonkeys, seed, num_partitions), columns))
     rows = range_of(spark, no_init_recs, num_partitions)
@@ -63,9 +75,13 @@ def incremental(
     Of the n rows of the load before (load 1: `no_init_recs`, later: `no_incr_recs`), floor(n * pct_del) keys are
     missing, floor(n * pct_upd) have other values in every non-key, the rest is as it was, and new keys fill up to
     `no_incr_recs`. Shares are taken as written (0.1 is one tenth) and must add up to exactly 1. A key that went does
-    not come back. All loads of one series, and its initial load, share the other arguments.
+    not come back. All loads of one series, the initial one included, take the same arguments but for `load` and
+    `num_partitions`.
 
-    Columns as in :func:`initial`. Raises SyntheticError for counts and shares that do not fit.
+    Columns, and the arguments that are not named here, as in :func:`initial`.
+
+    Raises:
+        SyntheticError: An argument is out of its bounds, or counts and shares do not fit. The message lists all faults.
     """
     series = Series(no_init_recs, no_incr_recs, pct_del, pct_upd, pct_unchanged)
     shape = shape_of(no_keys, no_nonkeys, seed, num_partitions)
@@ -79,7 +95,10 @@ def incremental(
 def counts(
     *, no_init_recs: int, no_incr_recs: int, pct_del: Share, pct_upd: Share, pct_unchanged: Share, load: int = 1
 ) -> Counts:
-    """How many rows :func:`incremental` inserts, updates, deletes and leaves, with the same arguments."""
+    """How many rows :func:`incremental` inserts, updates, deletes and leaves, with the same arguments.
+
+    Raises SyntheticError as :func:`incremental` does.
+    """
     series = Series(no_init_recs, no_incr_recs, pct_del, pct_upd, pct_unchanged)
     raise_faults("incremental", incremental_faults(series, load, {"no_nonkeys": (1, 0, None)}, Columns()))
     return series.counts(load)

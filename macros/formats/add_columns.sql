@@ -9,7 +9,7 @@
 {%- endmacro -%}
 
 
-{%- macro _type_columns(relation, format, types, structs=none) -%}
+{%- macro _type_columns(relation, format, types, structs) -%}
     {#- Gives columns that have no type, as Delta keeps those of nothing but NULL, these types. -#}
     {%- do dbt_cdc._allow_columns(relation, format, types) -%}
     {%- for column, type in dbt_cdc._columns_in(structs, types) -%}
@@ -37,7 +37,8 @@
 
 {%- macro _allow_columns(relation, format, types) -%}
     {%- do dbt_cdc._allow_names(relation, format, types.keys(), types.values()) -%}
-    {%- do dbt_cdc._allow_types(relation, format, types.values()) -%}
+    {%- set needed = dbt_cdc._formats()[format].timestamp_ntz -%}
+    {%- if needed and 'timestamp_ntz' in types.values() | join(' ') -%}{%- do dbt_cdc._set_properties(relation, needed) -%}{%- endif -%}
 {%- endmacro -%}
 
 

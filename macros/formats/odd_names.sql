@@ -6,7 +6,7 @@
 {%- endmacro -%}
 
 
-{%- macro _properties_of_names(names, format, types=[]) -%}
+{%- macro _properties_of_names(names, format, types) -%}
     {#- The properties of a new table with columns of these names and types, as names in structs count too. -#}
     {%- set properties, inside = {}, dbt_cdc._names_inside(types | join(' ')) -%}
     {%- for name in (names | list) + inside if dbt_cdc._is_odd_name(name) -%}
@@ -47,7 +47,7 @@
 {%- endmacro -%}
 
 
-{%- macro _allow_names(relation, format, names, types=[]) -%}
+{%- macro _allow_names(relation, format, names, types) -%}
     {#- Gives an existing table what it needs to get columns of these names and types. -#}
     {%- if dbt_cdc._properties_of_names(names, format, types) -%}
         {%- for statement in dbt_cdc._for_format('map_names', format)(relation) -%}{%- do run_query(statement) -%}{%- endfor -%}

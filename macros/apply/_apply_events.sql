@@ -1,10 +1,5 @@
 {#- The batch as events. An event is: key, sequence (and system's sequence), kind (upsert, delete, truncate), and for an upsert its content.
     Identical events are one; a hash of the content tells two contents of one key and sequence apart. -#}
-{%- macro _apply_event_steps(plan) -%}
-    {%- do return(dbt_cdc._apply_collected_events(plan) if plan.collected else dbt_cdc._apply_batch_events(plan)) -%}
-{%- endmacro -%}
-
-
 {%- macro _apply_batch_events(plan) -%}
 {%- set key = dbt_cdc._quoted_list(plan.key) -%}
 {%- set moments = dbt_cdc._apply_moment_columns(plan) | join(', ') -%}

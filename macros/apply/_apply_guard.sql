@@ -1,5 +1,5 @@
 {#- max_delete_fraction: refuses a batch that would close too many of the live rows, as an empty source does. Deletes
-    concern the keys of the batch, of which `touched` holds all events; a truncate concerns every key of the ledger. -#}
+    concern the keys of the batch, of which `touched` holds all events, and all truncates; these concern every key of the ledger. -#}
 {%- macro _apply_delete_faults(plan) -%}
     {%- set limit = plan.options.max_delete_fraction -%}
     {%- if limit is none or not plan.has_ledger or not (plan.deletes or plan.truncates) -%}{%- do return([]) -%}{%- endif -%}
@@ -8,16 +8,11 @@
     {%- set columns = key | join(', ') ~ ', ' ~ moments ~ ', _dbt_cdc_kind' -%}
     {%- set truncated = "(select max(_dbt_cdc_sequence) from everything where _dbt_cdc_kind = 'truncate')" -%}
     {%- set query -%}
-with {{ dbt_cdc._apply_event_steps(plan) }},
-
-everything as (
-    {%- if plan.truncates %}
-    select {{ columns }} from {{ plan.ledger }}
-    where _dbt_cdc_kind in ('upsert', 'delete', 'truncate')
-    union all
-    select {{ columns }} from events
-    {%- else %}
+with everything as (
     select {{ columns }} from {{ plan.touched }}
+    {%- if plan.truncates %}
+    union all
+    select {{ columns }} from {{ plan.ledger }} where _dbt_cdc_kind in ('upsert', 'delete')
     {%- endif %}
 ),
 

@@ -103,7 +103,7 @@ neighbours as (
 
 {%- macro _apply_images_query(plan, named) -%}
 {%- set payload = plan.payload | map(attribute='name') | list -%}
-with {{ dbt_cdc._apply_event_steps(plan) }},
+with {{ dbt_cdc._apply_batch_events(plan) }},
 
 {{ dbt_cdc._apply_image_steps(plan, named) }}
 

@@ -17,7 +17,7 @@
 
 {%- macro _apply_record_query(plan, anti_join) -%}
 {%- set columns = dbt_cdc._apply_ledger_columns(plan) -%}
-with {{ dbt_cdc._apply_event_steps(plan) }},
+with {{ dbt_cdc._apply_collected_events(plan) if plan.collected else dbt_cdc._apply_batch_events(plan) }},
 {%- if anti_join %}
 
 {{ dbt_cdc._apply_given_before(plan) }},
@@ -77,7 +77,7 @@ known as (
 {%- endmacro -%}
 
 
-{%- macro _apply_markers(ledger, format, batch='', retention='0 seconds') -%}
+{%- macro _apply_markers(ledger, format, batch, retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
           recorded       whether `batch` is: another run may have taken an image back
           signature      a signature of what other runs than `batch` recorded and purged

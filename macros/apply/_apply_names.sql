@@ -3,13 +3,11 @@
     {#- The columns an option names, spelled as the batch spells them; a fault for each that it does not have. -#}
     {%- set found = [] -%}
     {%- for given in wanted -%}
-        {%- set name = given if given in names else dbt_cdc._unquoted(given) -%}
-        {%- set alike = [name] if name in names else [] -%}
-        {%- for candidate in names if candidate | lower == name | lower -%}{%- do alike.append(candidate) -%}{%- endfor -%}
-        {%- if alike -%}
-            {%- do found.append(alike | first) -%}
+        {%- set own = dbt_cdc._spelled(given if given in names else dbt_cdc._unquoted(given), names) -%}
+        {%- if own in names -%}
+            {%- do found.append(own) -%}
         {%- else -%}
-            {%- do faults.append(option ~ ": " ~ dbt_cdc._unknown_name('column', name, names)) -%}
+            {%- do faults.append(option ~ ": " ~ dbt_cdc._unknown_name('column', own, names)) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(found) -%}

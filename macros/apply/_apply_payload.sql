@@ -1,9 +1,7 @@
 {#- The target's payload, and the part that each of its columns plays. -#}
 {%- macro _apply_payload(plan, staged, known, reaching) -%}
     {#- A new table has the columns that reach it; an existing one keeps its own, and `plan.new` are those it lacks. -#}
-    {%- set types = {} -%}
-    {%- for column in staged -%}{%- do types.update({column.name: column.dtype}) -%}{%- endfor -%}
-    {%- set payload, given = [], {} -%}
+    {%- set payload, given, types = [], {}, dbt_cdc._types_by_name(staged) -%}
     {%- for name in reaching -%}{%- do given.update({name | lower: name}) -%}{%- endfor -%}
     {%- set keys = plan.key | map('lower') | list -%}
     {%- for column in known if column.name | lower not in keys + plan.reserved
@@ -12,7 +10,7 @@
     {%- endfor -%}
     {%- set more = [] -%}
     {%- for name in reaching if name | lower in given -%}
-        {%- do more.append({'name': name, 'source': name, 'type': types[name]}) -%}
+        {%- do more.append({'name': name, 'source': name, 'type': types[name | lower]}) -%}
     {%- endfor -%}
     {%- if not known -%}{%- do return(more) -%}{%- endif -%}
     {%- do return(payload + dbt_cdc._apply_schema_change(plan, more, payload | selectattr('source', 'none') | list)) -%}

@@ -30,7 +30,8 @@
       made                                _apply_make_temporary: those of the run's temporary tables that there are -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set staged = dbt_cdc._columns_of(relations.stage) -%}
-    {%- set recorded = dbt_cdc._apply_recorded_columns(relations, state) -%}
+    {#- as they are now: another run may add some at any time -#}
+    {%- set recorded = dbt_cdc._own_columns(state.ledger) if state.kept else [] -%}
     {%- set known = dbt_cdc._apply_table_columns(relations, state, options, recorded) -%}
     {%- set names = staged | map(attribute='name') | list -%}
     {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, staged) -%}
@@ -104,16 +105,6 @@
 {%- macro _apply_shape(relations, state) -%}
     {#- The table whose columns are the target's. -#}
     {%- do return(relations.ledger if state.rebuild else relations.target) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_recorded_columns(relations, state) -%}
-    {#- The ledger's own, without bookkeeping, as they are now: another run may add some at any time. -#}
-    {%- set columns = [] -%}
-    {%- for column in (dbt_cdc._columns_of(relations.ledger) if state.kept else []) if not column.name.startswith('_dbt_cdc_') -%}
-        {%- do columns.append(column) -%}
-    {%- endfor -%}
-    {%- do return(columns) -%}
 {%- endmacro -%}
 
 

@@ -38,7 +38,7 @@
 {%- macro _apply_check_columns(plan, batches=[]) -%}
     {#- Another run may have recorded events with columns that this one does not know: it would leave theirs as they are. -#}
     {%- set known, others = plan.recorded + (plan.new | map(attribute='name') | map('lower') | list), [] -%}
-    {%- for column in dbt_cdc._columns_of(plan.ledger) if not column.name.startswith('_dbt_cdc_') and column.name | lower not in known -%}
+    {%- for column in dbt_cdc._own_columns(plan.ledger) if column.name | lower not in known -%}
         {%- do others.append(column.name) -%}
     {%- endfor -%}
     {%- if others -%}

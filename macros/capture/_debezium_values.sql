@@ -98,7 +98,7 @@
         {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ '.value)', name, type, raw ~ '.scale')) -%}
     {%- elif dbt_cdc._is_bytes_of_decimal(feed, name, base) -%}
         {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ ')', name, type)) -%}
-    {%- elif feed.form == 'json' or base not in ['timestamp', 'date'] -%}
+    {%- elif base not in ['timestamp', 'date'] -%}
         {%- do return(dbt_cdc._read_from(raw, given, type)) -%}
     {%- elif base == 'date' and given == 'int' -%}
         {%- do return(dbt_cdc._debezium_decoded(raw, 'days', name, type, base)) -%}

@@ -60,8 +60,7 @@
 {%- macro _nested_value(value, name, type, depth=0) -%}
     {#- A value of _json_type(type) as `type`; `name`: of the column, for the error. -#}
     {%- set nested, item, inner = dbt_cdc._type_parts(type), 'item_' ~ depth, depth + 1 -%}
-    {%- if dbt_cdc._json_type(type) == type
-        or (nested is none and dbt_cdc._base_type(type) not in dbt_cdc._read_from_text() + ['decimal']) -%}
+    {%- if dbt_cdc._json_type(type) == type -%}
         {%- do return(value) -%}
     {%- elif nested is none -%}
         {%- do return(dbt_cdc._nested_leaf(value, name, type)) -%}

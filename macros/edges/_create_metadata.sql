@@ -18,7 +18,7 @@
     {%- set columns = [] -%}
     {%- for name, type in dbt_cdc._metadata_columns().items() -%}{%- do columns.append(name ~ ' ' ~ type) -%}{%- endfor -%}
     {%- do return('create table if not exists ' ~ relation ~ ' (' ~ (columns | join(', ')) ~ ') using ' ~ format
-                  ~ dbt_cdc._for_format('many_small_appends', format)()) -%}
+                  ~ ' tblproperties (' ~ dbt_cdc._property_list(dbt_cdc._for_format('many_small_appends', format)()) ~ ')') -%}
 {%- endmacro -%}
 
 
@@ -30,8 +30,8 @@
     {%- for name, type in dbt_cdc._metadata_columns().items() -%}
         {%- do columns.append('cast(null as ' ~ type ~ ') as ' ~ name) -%}
     {%- endfor -%}
-    {%- do return('create or replace table ' ~ relation ~ ' using ' ~ format ~ dbt_cdc._for_format('many_small_appends', format)()
-                  ~ ' as select ' ~ (columns | join(', ')) ~ ' where false') -%}
+    {%- do return(dbt_cdc._create_as(relation, 'select ' ~ columns | join(', ') ~ ' where false', format,
+                                     dbt_cdc._for_format('many_small_appends', format)(), replace=true)) -%}
 {%- endmacro -%}
 
 

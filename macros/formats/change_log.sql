@@ -11,10 +11,10 @@
 
 
 {#- Table properties of a log of a table. -#}
-{%- macro default__change_log(relation) -%}{%- do return({}) -%}{%- endmacro -%}
+{%- macro default__log_properties(relation) -%}{%- do return({}) -%}{%- endmacro -%}
 
 
-{%- macro iceberg__change_log(relation) -%}
+{%- macro iceberg__log_properties(relation) -%}
     {#- Merge-on-read: such a MERGE is one pass over its source, and a snapshot that a stream takes for the append that it is.
         Version 2 knows it; a table of a later one may have types that only that one has. -#}
     {%- set own = dbt_cdc._table_properties(relation).get('format-version', '2') -%}

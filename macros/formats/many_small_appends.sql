@@ -2,20 +2,20 @@
     the writers themselves or by maintenance, appends that meet are tried again (not on Hudi: docs/hudi.md), and old metadata goes. -#}
 
 {%- macro delta__many_small_appends() -%}
-    {%- do return(" tblproperties ('delta.autoOptimize.autoCompact' = 'true', 'delta.logRetentionDuration' = 'interval 1 days',"
-                  ~ " 'delta.deletedFileRetentionDuration' = 'interval 1 days')") -%}
+    {%- do return({'delta.autoOptimize.autoCompact': 'true', 'delta.logRetentionDuration': 'interval 1 days',
+                   'delta.deletedFileRetentionDuration': 'interval 1 days'}) -%}
 {%- endmacro -%}
 
 
 {%- macro iceberg__many_small_appends() -%}
-    {%- do return(" tblproperties ('commit.retry.num-retries' = '50', 'commit.retry.max-wait-ms' = '5000',"
-                  ~ " 'history.expire.max-snapshot-age-ms' = '3600000', 'history.expire.min-snapshots-to-keep' = '10',"
-                  ~ " 'write.metadata.delete-after-commit.enabled' = 'true', 'write.metadata.previous-versions-max' = '10')") -%}
+    {%- do return({'commit.retry.num-retries': '50', 'commit.retry.max-wait-ms': '5000',
+                   'history.expire.max-snapshot-age-ms': '3600000', 'history.expire.min-snapshots-to-keep': '10',
+                   'write.metadata.delete-after-commit.enabled': 'true', 'write.metadata.previous-versions-max': '10'}) -%}
 {%- endmacro -%}
 
 
 {%- macro hudi__many_small_appends() -%}
-    {%- do return(" tblproperties (type = 'cow', 'hoodie.datasource.write.operation' = 'insert')") -%}
+    {%- do return({'type': 'cow', 'hoodie.datasource.write.operation': 'insert'}) -%}
 {%- endmacro -%}
 
 

@@ -94,14 +94,11 @@
     } -%}
     {%- do properties.update(dbt_cdc._properties_of_names(table.columns | map(attribute='name'), table.format,
                                                            table.columns | map(attribute='dtype'))) -%}
-    {%- do properties.update(dbt_cdc._for_format('change_log', table.format)(table.relation)) -%}
+    {%- do properties.update(dbt_cdc._for_format('log_properties', table.format)(table.relation)) -%}
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}
     {%- call statement('change_log', auto_begin=false) -%}
-create {{ 'or replace ' if dbt_cdc._formats()[table.format].replace_conflicts }}table {{ log }}
-using {{ table.format }} {{ dbt_cdc._comment_clause() }}
-tblproperties ({{ dbt_cdc._property_list(properties) }})
-as
-{{ dbt_cdc._change_log_rows(table, mode, images) }}
+{{ dbt_cdc._create_as(log, dbt_cdc._change_log_rows(table, mode, images), table.format, properties, dbt_cdc._comment_clause(),
+                      dbt_cdc._formats()[table.format].replace_conflicts) }}
     {%- endcall -%}
 {%- endmacro -%}
 

@@ -43,7 +43,7 @@
     {#- The table that holds a model's rows: a hash_diff model is a view over `<model>__base`. -#}
     {%- set node = dbt_cdc._node_of(relation) -%}
     {%- if node is not none and node.config.get('materialized') == 'hash_diff' -%}
-        {%- do return(relation.incorporate(path={'identifier': relation.identifier ~ '__base'}, type='table')) -%}
+        {%- do return(dbt_cdc._companion(relation, 'base')) -%}
     {%- endif -%}
     {%- do return(relation) -%}
 {%- endmacro -%}

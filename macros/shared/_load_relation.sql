@@ -21,13 +21,14 @@
 {%- endmacro -%}
 
 
-{%- macro _columns_of(relation) -%}
-    {#- Of a relation that exists; dbt-spark's own list ends before a column whose name begins with `#`. -#}
-    {%- set columns = [] -%}
-    {%- for row in run_query('describe query select * from ' ~ relation) -%}
-        {%- do columns.append(api.Column(row[0], row[1])) -%}
+{%- macro _columns_of(source, columns='*') -%}
+    {#- Of what stands in a `from` clause, as a relation that exists; dbt-spark's own list ends before a column whose name begins
+        with `#`. -#}
+    {%- set found = [] -%}
+    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source) -%}
+        {%- do found.append(api.Column(row[0], row[1])) -%}
     {%- endfor -%}
-    {%- do return(columns) -%}
+    {%- do return(found) -%}
 {%- endmacro -%}
 
 

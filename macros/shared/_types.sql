@@ -127,17 +127,13 @@
 
 {%- macro _types_of(source, columns='*') -%}
     {#- Types, as text by lower-case name, of the columns of what stands in a `from` clause. -#}
-    {%- set types = {} -%}
-    {%- for name, type in dbt_cdc._types_as_spelled(source, columns).items() -%}{%- do types.update({name | lower: type}) -%}{%- endfor -%}
-    {%- do return(types) -%}
+    {%- do return(dbt_cdc._types_by_name(dbt_cdc._columns_of(source, columns))) -%}
 {%- endmacro -%}
 
 
 {%- macro _types_as_spelled(source, columns='*') -%}
     {%- set types = {} -%}
-    {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source).rows -%}
-        {%- do types.update({row[0]: row[1]}) -%}
-    {%- endfor -%}
+    {%- for column in dbt_cdc._columns_of(source, columns) -%}{%- do types.update({column.name: column.dtype}) -%}{%- endfor -%}
     {%- do return(types) -%}
 {%- endmacro -%}
 

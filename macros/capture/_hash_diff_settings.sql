@@ -29,7 +29,8 @@
     {%- set options = dbt_cdc._check_options(dbt_cdc._hash_diff_options(), faults) -%}
     {%- set format = dbt_cdc._file_format() -%}
     {%- set properties = dict(dbt_cdc._for_format('hash_diff_properties', format)(), **(config.get('tblproperties') or {})) -%}
-    {%- do return({
+    {%- do options.pop('change_log') -%}
+    {%- do return(dict(options, **{
         'node': model.unique_id,
         'format': format,
         'replace_conflicts': dbt_cdc._formats()[format].replace_conflicts,
@@ -39,15 +40,9 @@
         'sensitive': dbt_cdc._hash_diff_name('__sensitive'),
         'sensitive_base': dbt_cdc._hash_diff_name('__sensitive_base'),
         'rejects': dbt_cdc._hash_diff_name('__rejects'),
-        'extract_type': options.extract_type,
-        'effective_date': options.effective_date,
-        'allow_older_effective_date': options.allow_older_effective_date,
         'unique_key': keys,
         'ignore_columns': ignored | unique | list,
         'sensitive_columns': sensitive | unique | list,
-        'hash_algorithm': options.hash_algorithm,
-        'deduplicate': options.deduplicate,
-        'on_cast_error': options.on_cast_error,
         'on_schema_change': dbt_cdc._hash_diff_schema_change(),
         'types': columns.types,
         'comments': columns.comments,
@@ -60,7 +55,7 @@
         'partition_by': dbt_cdc._names_in(config.get('partition_by')),
         'table_properties': properties,
         'failing_names': dbt_cdc._failing_names(format),
-    }) -%}
+    })) -%}
 {%- endmacro -%}
 
 

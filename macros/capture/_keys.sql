@@ -25,7 +25,7 @@
         {%- set key = dbt_cdc._key_of_node(node) -%}
         {%- if key -%}{%- do return(key) -%}{%- endif -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._for_format('kept_key', format)(relation) if format is not none else none) -%}
+    {%- do return(dbt_cdc._for_format('kept_key', format)(relation)) -%}
 {%- endmacro -%}
 
 

@@ -44,8 +44,8 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
     {%- if not dbt_cdc._format_of(dbt_cdc._load_relation(dbt_cdc._storage_relation(relation))) -%}
         {%- do return(['by version', edge.watermark or '-', 'the upstream keeps no versions', '-']) -%}
     {%- endif -%}
-    {%- set key = fromjson(edge.column) if edge.get('column') else none -%}
-    {%- for name in key or [] if dbt_cdc._column_named(columns, name) is none -%}
+    {%- set key = fromjson(edge.column) -%}
+    {%- for name in key if dbt_cdc._column_named(columns, name) is none -%}
         {%- do return(['by version', edge.watermark or '-', 'the upstream lacks the key column ' ~ name, '-']) -%}
     {%- endfor -%}
     {#- what is wrong with an upstream is an error of its reader's run, not of this list -#}
@@ -56,11 +56,9 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
     {%- set waiting, table = '0', dbt_cdc._reaching_back(table, edge.watermark, edge.time) -%}
     {%- if dbt_cdc._history_faults(table, edge.watermark, edge.time) -%}
         {%- set waiting = 'needs --full-refresh' -%}
-    {%- elif last.version != edge.watermark and table.key -%}
+    {%- elif last.version != edge.watermark -%}
         {%- set changes = dbt_cdc._unread_changes(table, edge.watermark, last.version) -%}
         {%- set waiting = run_query('select count(*) from ' ~ changes)[0][0] | string -%}
-    {%- elif last.version != edge.watermark -%}
-        {%- set waiting = 'some' -%}
     {%- endif -%}
     {#- a table that was rolled back ends before what was read -#}
     {%- set lag = [(last.micros - (edge.time | int)) // 1000000, 0] | max -%}

@@ -7,7 +7,7 @@
         the table. `restart`: the table will be built anew (full refresh): right before that, once its rows are found to be right,
         comes what _restart_change_log gives. Does nothing for a node without `change_log`. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
-    {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
+    {%- if mode is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set faults = [] -%}
     {%- if not dbt_cdc._key_of_node(model) -%}
         {%- do faults.append("change_log needs the key, got no unique_key; give the model its `unique_key`") -%}
@@ -48,7 +48,7 @@
 {%- macro _keep_change_log(relation, restart=false) -%}
     {#- To be called by a materialization after its last write. `restart`: the table was built anew, so is its log. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
-    {%- if mode is none or not execute -%}{%- do return(none) -%}{%- endif -%}
+    {%- if mode is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
     {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}

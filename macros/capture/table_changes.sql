@@ -100,3 +100,10 @@
     where false
     )
 {%- endmacro -%}
+
+
+{%- macro _table_changes_of_python(unique_id, upstream, begin, end, format, unique_key) -%}
+    {#- What dbt_cdc.changes calls while a Python model runs. -#}
+    {%- do dbt_cdc._set_model_context(unique_id) -%}
+    {%- do return(dbt_cdc._table_changes(dbt_cdc._relation_called(upstream), begin, end, format, unique_key)) -%}
+{%- endmacro -%}

@@ -14,7 +14,7 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_build(plan, generation) -%}
+{%- macro _apply_build(plan) -%}
     {#- {{ this }} from the whole ledger; its generation says which ledger it belongs to. -#}
     {%- set restart = dbt_cdc._restart_change_log(this) -%}
     {%- if restart -%}{%- do run_query(restart) -%}{%- endif -%}
@@ -29,7 +29,7 @@ select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ')
 from versions
     {%- endset -%}
     {%- do plan.update(replace=true) -%}
-    {%- set properties = dbt_cdc._apply_target_properties(plan, generation) -%}
+    {%- set properties = dbt_cdc._apply_target_properties(plan) -%}
     {%- set sql = dbt_cdc._apply_create_target(plan, query, properties.own) -%}
     {%- do dbt_cdc._apply_execute(sql) -%}
     {%- if config.get('contract').enforced -%}{%- do persist_constraints(plan.target, model) -%}{%- endif -%}
@@ -43,11 +43,11 @@ from versions
 {%- endmacro -%}
 
 
-{%- macro _apply_finish_build(plan, batches, generation) -%}
+{%- macro _apply_finish_build(plan, batches) -%}
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
         A ledger that is another run's by now will have {{ this }} built anew by the next run. -#}
     {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
-    {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != generation -%}
+    {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != plan.generation -%}
         {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()], wrote='what it wrote gives way to what the other wrote') -%}
     {%- endif -%}
     {%- if after.signature == plan.signature -%}

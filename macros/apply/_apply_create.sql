@@ -2,7 +2,7 @@
 
 {%- macro _apply_create_ledger(plan, query) -%}
     {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._shared_properties()) -%}
-    {%- do properties.update({'dbt_cdc.generation': plan.batch, 'dbt_cdc.columns': plan.order | tojson}) -%}
+    {%- do properties.update({'dbt_cdc.generation': plan.generation, 'dbt_cdc.columns': plan.order | tojson}) -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- do return(dbt_cdc._create_as(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',
                                      dbt_cdc._apply_replaces(plan))) -%}
@@ -20,18 +20,18 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_target_properties(plan, generation) -%}
+{%- macro _apply_target_properties(plan) -%}
     {#- `own`: those that the target is made with; `later`: those that it gets once it is made. -#}
     {%- set properties = dbt_cdc._apply_properties_of_names(plan) -%}
     {%- if dbt_cdc._meta().get('change_log') -%}
         {%- do properties.update(dbt_cdc._for_format('feed_properties', plan.format)(dbt_cdc._apply_target_columns(plan))) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
-    {%- do properties.update({'dbt_cdc.generation': generation}) -%}
+    {%- do properties.update({'dbt_cdc.generation': plan.generation}) -%}
     {%- set later = dbt_cdc._later_properties(properties, plan.format) -%}
     {#- a table without these, or the constraints of its contract, is not done: the next run would build it anew -#}
     {%- if later or config.get('contract').enforced -%}
-        {%- do later.update({'dbt_cdc.generation': generation}) -%}
+        {%- do later.update({'dbt_cdc.generation': plan.generation}) -%}
         {%- do properties.update({'dbt_cdc.generation': 'not done'}) -%}
     {%- endif -%}
     {%- do return({'own': properties, 'later': later}) -%}

@@ -7,7 +7,8 @@
                                   ~ plan.moments.sequence.parts | join(', ') ~ ": give one column or expression") -%}
         {%- do return(none) -%}
     {%- endif -%}
-    {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as ' ~ plan.moments.sequence.type ~ ')' if version is not none else none -%}
+    {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as '
+                   ~ dbt_cdc._type_text(plan.moments.sequence.type) ~ ')' if version is not none else none -%}
     {%- if named and run_query('select ' ~ named ~ ' is null')[0][0] -%}
         {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.moments.sequence.type ~ ", got "
                                   ~ dbt_cdc._value_text(version | string)) -%}

@@ -1,4 +1,4 @@
-{#- The ledger, `<model>__events`: all events ever given, each once but for some deletes, and markers. Runs add to it, batch by
+{#- The ledger, `<model>__events`: all events ever given, each once but for some, and markers. Runs add to it, batch by
     batch; a purge takes out what is forgotten, and an image that can't be applied is taken back:
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
@@ -48,7 +48,8 @@ from ({{ plan.image_versions }}) as image_versions
 
 {%- macro _apply_given_before(plan) -%}
 {#- What of the batch need not be recorded again. A delete is, if a new event of its key comes before it: a purge that this run does
-    not see may take the old one away, and what it outdoes would be live again. -#}
+    not see may take the old one away, and what it outdoes would be live again. So is an upsert under SCD 1, where that purge takes
+    those before a delete, too. -#}
 {{ dbt_cdc._apply_marked_step(plan) }},
 
 beside as (
@@ -63,7 +64,8 @@ beside as (
 known as (
     select *
     from beside
-    where _dbt_cdc_is_known and not (_dbt_cdc_kind = 'delete' and coalesce(_dbt_cdc_sequence >= _dbt_cdc_first_new, false))
+    where _dbt_cdc_is_known
+        and not ({{ "_dbt_cdc_kind = 'delete' and " if plan.intervals }}coalesce(_dbt_cdc_sequence >= _dbt_cdc_first_new, false))
 )
 {%- endmacro -%}
 

@@ -4,7 +4,8 @@
       stage, images, touched, changes     and the run's temporary tables
       options, format                     the node's options; its file_format
       recorded                            the ledger's columns (lower case), as this run has found them
-      batch, has_ledger, replace          this run's id; whether there is a ledger; whether tables are made by `or replace`
+      batch, generation                   this run's id; that of the run that made the ledger, or makes it now
+      has_ledger, replace                 whether there is a ledger; whether tables are made by `or replace`
       names, types, reads_nothing         the batch's columns (lower case), their types; whether its rows count (--empty)
       key, payload, intervals, order      the target's columns: payload is a list of {name, source: the batch's column or none,
                                           type, tracked, ignore_null, partial, fields: of a struct whose NULLs are ignored, as
@@ -37,7 +38,8 @@
     {%- set faults, types = [], dbt_cdc._whole_types(relations.stage, staged) -%}
     {%- set plan = dict(
         relations, options=options, format=dbt_cdc._file_format(),
-        batch=state.batch, has_ledger=state.kept is not none, replace=state.replace,
+        batch=state.batch, generation=state.kept['dbt_cdc.generation'] if state.kept else state.batch,
+        has_ledger=state.kept is not none, replace=state.replace,
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
         faults=faults, recorded=recorded | map(attribute='name') | map('lower') | list,

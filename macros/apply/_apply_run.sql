@@ -52,15 +52,12 @@
     {%- if not plan.has_ledger -%}{%- do return(none) -%}{%- endif -%}
     {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
     {%- do plan.update(signature=markers.signature, purge_due=markers.purge_due, truncated=markers.truncated) -%}
-    {#- which other runs may have added right before they recorded what these markers tell #}
-    {%- if config.get('on_schema_change') in ['append_new_columns', 'sync_all_columns'] -%}
-        {%- do dbt_cdc._apply_check_columns(plan) -%}
-    {%- endif -%}
+    {%- do dbt_cdc._apply_check_ledger(plan) -%}
     {%- set pending = dbt_cdc._apply_withdraw_killed(plan, markers.pending) -%}
     {%- if state.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
-        {%- do dbt_cdc._apply_build(plan, state.kept['dbt_cdc.generation']) -%}
-        {%- do dbt_cdc._apply_finish_build(plan, pending, state.kept['dbt_cdc.generation']) -%}
+        {%- do dbt_cdc._apply_build(plan) -%}
+        {%- do dbt_cdc._apply_finish_build(plan, pending) -%}
     {%- elif pending -%}
         {%- do log('dbt_cdc: finishing ' ~ pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
@@ -104,6 +101,7 @@
     {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
         {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
     {%- endif -%}
+    {%- do dbt_cdc._apply_check_ledger(plan) -%}
     {%- do dbt_cdc._apply_collect(plan) -%}
     {%- do dbt_cdc._apply_compare(plan) -%}
 {%- endmacro -%}
@@ -112,8 +110,8 @@
 {%- macro _apply_write_batch(plan, state) -%}
     {%- if not plan.has_ledger -%}
         {%- do dbt_cdc._apply_begin_ledger(plan, state) -%}
-        {%- set built = dbt_cdc._apply_build(plan, plan.batch) -%}
-        {%- do dbt_cdc._apply_finish_build(plan, [plan.batch], plan.batch) -%}
+        {%- set built = dbt_cdc._apply_build(plan) -%}
+        {%- do dbt_cdc._apply_finish_build(plan, [plan.batch]) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}
     {%- endif -%}
     {%- if not plan.rows or not (plan.fresh or plan.image_versions) -%}

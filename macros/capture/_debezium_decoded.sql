@@ -1,15 +1,18 @@
 {#- A value of Debezium's whose encoding is known. -#}
 {%- macro _debezium_decoded(raw, encoding, name, type, base, scale=none) -%}
     {%- set number = dbt_cdc._unless_infinite(raw, encoding) -%}
-    {%- if encoding == 'text' and base == 'timestamp' -%}
-        {%- do return('if(' ~ raw ~ " rlike '^[+-]?29[0-9]{4}-', null, " ~ dbt_cdc._read_as(raw, type) ~ ')') -%}
-    {%- elif encoding == 'text' -%}
+    {%- if encoding == 'text' and base in ['timestamp', 'date'] -%}
         {#- IsoDate ends in Z -#}
-        {%- do return(dbt_cdc._read_as("rtrim('Z', " ~ raw ~ ')' if base == 'date' else raw, type)) -%}
+        {%- set read = dbt_cdc._read_as("rtrim('Z', " ~ raw ~ ')' if base == 'date' else raw, type) -%}
+        {%- do return('if(' ~ raw ~ " rlike '^([+-]?29[0-9]{4}|-5877611)-', null, " ~ read ~ ')') -%}
+    {%- elif encoding == 'text' -%}
+        {%- do return(dbt_cdc._read_as(raw, type)) -%}
     {%- elif base == 'decimal' -%}
         {%- do return(dbt_cdc._decimal_of_bytes(raw, name, type, scale)) -%}
     {%- elif base == 'binary' -%}
-        {%- do return('try_to_binary(' ~ raw ~ ', ' ~ dbt_cdc._literal(encoding) ~ ')') -%}
+        {#- of base64 either alphabet: that of addresses has other letters for two -#}
+        {%- set text = 'translate(' ~ raw ~ ", '-_', '+/')" if encoding == 'base64' else raw -%}
+        {%- do return('try_to_binary(' ~ text ~ ', ' ~ dbt_cdc._literal(encoding) ~ ')') -%}
     {%- elif encoding == 'days' -%}
         {%- do return('date_from_unix_date(try_cast(' ~ number ~ ' as int))') -%}
     {%- elif base == 'date' -%}
@@ -31,10 +34,11 @@
 
 {%- macro _unless_infinite(raw, encoding) -%}
     {#- A count of days or of parts of seconds; NULL for PostgreSQL's infinity of either sign, as Debezium has written it over its
-        versions: JDBC's own numbers, whatever the unit, the ends of a long or an int, and its date by way of JDBC's. As text it
-        lies in the last year that a count of microseconds reaches. -#}
+        versions: JDBC's own numbers, whatever the unit, or in microseconds and made milliseconds of, the ends of a long or an
+        int, and its date by way of JDBC's. As text it lies in the last year that a count of microseconds reaches, or of days. -#}
     {%- set number = 'try_cast(' ~ raw ~ ' as bigint)' -%}
     {%- set infinite = ['9223372036825200000', '-9223372036832400000', '9223372036854775807', '(-9223372036854775807 - 1)'] -%}
+    {%- set infinite = infinite + (['9223372036825200', '-9223372036832400'] if encoding == 'millis' else []) -%}
     {%- set infinite = infinite + (['2147483647', '-2147483648', '-2147472692', '-2147472691'] if encoding == 'days' else []) -%}
     {%- do return('if(' ~ number ~ ' in (' ~ infinite | join(', ') ~ '), null, ' ~ number ~ ')') -%}
 {%- endmacro -%}

@@ -71,7 +71,7 @@
             ~ dbt_cdc._debezium_decoded(raw, encoding, name, type, base, 'cast(' ~ kind ~ '.scale as int)')) -%}
     {%- endfor -%}
     {%- if base == 'decimal' -%}
-        {%- set clear = kind ~ ' is not null or ' ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+$'" -%}
+        {%- set clear = kind ~ ' is not null or ' ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+([eE][-+]?[0-9]+)?$'" -%}
     {%- else -%}
         {%- set clear = 'not ' ~ raw ~ " rlike '^-?[0-9]+$'" -%}
     {%- endif -%}

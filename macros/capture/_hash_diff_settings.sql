@@ -1,7 +1,8 @@
 {#- The options of a hash_diff model, checked, as the Python side takes them (Settings in _hash_diff_layout.py). -#}
 
 {%- macro _hash_diff_options() -%}
-    {%- do return(dict(dbt_cdc._log_options(), **{
+    {#- those of readers, too, which a folder may have for its other models -#}
+    {%- do return(dict(dbt_cdc._reader_options(), **{
         'unique_key': {'type': 'list'},
         'extract_type': {'type': 'string', 'values': ['full', 'delta'], 'default': 'full'},
         'effective_date': {'type': 'date', 'default': run_started_at.strftime('%Y-%m-%d')},
@@ -29,7 +30,7 @@
     {%- set options = dbt_cdc._check_options(dbt_cdc._hash_diff_options(), faults) -%}
     {%- set format = dbt_cdc._file_format() -%}
     {%- set properties = dict(dbt_cdc._for_format('hash_diff_properties', format)(), **(config.get('tblproperties') or {})) -%}
-    {%- do options.pop('change_log') -%}
+    {%- for name in dbt_cdc._reader_options() -%}{%- do options.pop(name) -%}{%- endfor -%}
     {%- do return(dict(options, **{
         'node': model.unique_id,
         'format': format,

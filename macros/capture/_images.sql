@@ -28,7 +28,7 @@
         {%- do return({'source': table.relation, 'image': dbt_cdc._image(table)}) -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
-    {%- do return({'source': source, 'image': dbt_cdc._image(table, types, source)}) -%}
+    {%- do return({'source': source ~ ' as held', 'image': dbt_cdc._image(table, types, source, 'held')}) -%}
 {%- endmacro -%}
 
 
@@ -48,23 +48,24 @@
 
 {%- macro _as_it_is_now(table, source, path, value, old, new) -%}
     {#- SQL for a column, or a field of one, that `source` has in the type `old` (none: not at all), in the type that the
-        table has it now: structs field by field. Spark's texts of long structs and of names in structs are not for casting:
-        no cast where the types agree, and a null of such a type comes from the table. -#}
+        table has it now: structs field by field, of tables that are called `held`, as a struct could be called as they are.
+        Spark's texts of long structs are not for casting: no cast where the types agree, and a null of such a type comes from
+        the table. -#}
     {%- if old == new or (old == 'unknown' and 'more fields' in new) -%}{%- do return(value) -%}{%- endif -%}
     {%- if old is none -%}
-        {%- do return('(select ' ~ path ~ ' from ' ~ table.relation ~ ' where false)' if 'struct<' in new
-                      else 'cast(null as ' ~ new ~ ')') -%}
+        {%- do return('(select held.' ~ path ~ ' from ' ~ table.relation ~ ' as held where false)' if 'struct<' in new
+                      else 'cast(null as ' ~ dbt_cdc._type_text(new) ~ ')') -%}
     {%- endif -%}
     {%- if old.startswith('struct<') and new.startswith('struct<') -%}
-        {%- set types, fields = dbt_cdc._types_of(source, path ~ '.*'), [] -%}
-        {%- for field, type in dbt_cdc._types_as_spelled(table.relation, path ~ '.*').items() -%}
+        {%- set types, fields = dbt_cdc._types_of(source ~ ' as held', 'held.' ~ path ~ '.*'), [] -%}
+        {%- for field, type in dbt_cdc._types_as_spelled(table.relation ~ ' as held', 'held.' ~ path ~ '.*').items() -%}
             {%- set name = dbt_cdc._quote(field) -%}
             {%- do fields.append(dbt_cdc._as_it_is_now(
                 table, source, path ~ '.' ~ name, value ~ '.' ~ name, types.get(field | lower), type) ~ ' as ' ~ name) -%}
         {%- endfor -%}
         {%- do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') -%}
     {%- endif -%}
-    {%- if old == 'unknown' -%}{%- do return('cast(' ~ value ~ ' as ' ~ new ~ ')') -%}{%- endif -%}
+    {%- if old == 'unknown' -%}{%- do return('cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')') -%}{%- endif -%}
     {%- do return(dbt_cdc._recast(table, path, value, old, new)) -%}
 {%- endmacro -%}
 

@@ -7,10 +7,10 @@
     {%- if not dbt_cdc._is_castable(old, new) -%}
         {%- do dbt_cdc._raise_faults([was ~ "expected one that can be cast to " ~ new ~ "," ~ remedy]) -%}
     {%- endif -%}
-    {%- if '<' in old -%}{%- do return('cast(' ~ value ~ ' as ' ~ new ~ ')') -%}{%- endif -%}
-    {%- set tried = 'try_cast(' ~ value ~ ' as ' ~ new ~ ')' -%}
+    {%- if '<' in old -%}{%- do return('cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')') -%}{%- endif -%}
+    {%- set tried = 'try_cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')' -%}
     {%- set is_text = dbt_cdc._family_of_type(old) == 'text' -%}
-    {%- set kept = tried ~ ' is not null' if is_text else 'cast(' ~ tried ~ ' as ' ~ old ~ ') <=> ' ~ value -%}
+    {%- set kept = tried ~ ' is not null' if is_text else 'cast(' ~ tried ~ ' as ' ~ dbt_cdc._type_text(old) ~ ') <=> ' ~ value -%}
     {%- set fault = "dbt_cdc: " ~ dbt_cdc._running() ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new
                     ~ ", expected values that can be cast to" ~ remedy -%}
     {%- do return('if(' ~ value ~ ' is null or ' ~ kept ~ ', ' ~ tried ~ ', raise_error(' ~ dbt_cdc._literal(fault) ~ '))') -%}

@@ -78,7 +78,7 @@
                 else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(feed.relation)
                     ~ " has a row that is no Debezium envelope: "
                     ~ "its op is missing or none of c, u, d, r, t, m, or its after is no row. Expected before, after, op, source, "
-                    ~ "ts_ms; messages flattened by ExtractNewRecordState need no from_debezium") }})
+                    ~ "ts_ms; messages flattened by ExtractNewRecordState are none: give those before it") }})
             end
     )
 
@@ -109,6 +109,9 @@
                 when source['connector'] in ('sqlserver', 'db2')
                     then concat_ws('/', source['commit_lsn'], source['change_lsn'], {{ padded.event_serial_no }})
                 when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, trim(source['rs_id']), {{ padded.ssn }})
+                when source['connector'] = 'postgresql' and source['snapshot'] = 'incremental' then raise_error(
+                    {{ dbt_cdc._literal("dbt_cdc: from_debezium: a row read by an incremental snapshot has no lsn, by which changes of"
+                        ~ " PostgreSQL are ordered; expected `sequence`, such as the topic's offset: give it from the start") }})
                 when source['connector'] = 'postgresql' then lpad(source['lsn'], 20, '0')
                 else lpad(coalesce(source['ts_ms'], ts_ms), 20, '0')
             end

@@ -15,12 +15,12 @@
     {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled | join('.')) ~ ', ' ~ versions ~ ')' -%}
     {%- set available = dbt_cdc._types_of(feed) if end + 1 < commits | length else none -%}
     select
-        {{ dbt_cdc._image(table, available, feed) }} as image,
+        {{ dbt_cdc._image(table, available, feed, 'held') }} as image,
         _change_type in ('insert', 'update_postimage') as is_after,
         _commit_version as position,
         _commit_version as version,
         _commit_timestamp as ts
-    from {{ feed }}
+    from {{ feed }} as held
 {%- endmacro -%}
 
 

@@ -1,10 +1,23 @@
 {%- macro _session_faults() -%}
-    {#- A setting under which Spark keeps the backslashes by which quotes are escaped, ours and dbt's own: a key with a quote
-        in it would be another key. Asked where a node of the run uses the package. -#}
-    {%- set users = dbt_cdc._nodes_using_package() -%}
-    {%- if not users or run_query("select length('\\\\')")[0][0] == 1 -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return([users | join(', ') ~ ": spark.sql.parser.escapedStringLiterals must be false, got true: values with quotes or"
-                   ~ " backslashes would be written as others; take the setting out of the profile"]) -%}
+    {#- Settings under which texts or names mean others than what this package and dbt write. Asked where a node of the run uses
+        the package. -#}
+    {%- set users, faults = dbt_cdc._nodes_using_package(), [] -%}
+    {%- if not users -%}{%- do return([]) -%}{%- endif -%}
+    {%- if run_query("select length('\\\\')")[0][0] != 1 -%}
+        {%- do faults.append(["parser.escapedStringLiterals", "values with quotes or backslashes would be written as others"]) -%}
+    {%- endif -%}
+    {%- for name, why in {
+        'parser.quotedRegexColumnNames': "quoted names of columns would be taken for patterns",
+        'caseSensitive': "a column would be another where it is spelled with other capitals",
+    }.items() if dbt_cdc._session_setting('spark.sql.' ~ name) | lower == 'true' -%}
+        {%- do faults.append([name, why]) -%}
+    {%- endfor -%}
+    {%- set told = [] -%}
+    {%- for name, why in faults -%}
+        {%- do told.append(users | join(', ') ~ ": spark.sql." ~ name ~ " must be false, got true: " ~ why
+                           ~ "; take the setting out of the profile") -%}
+    {%- endfor -%}
+    {%- do return(told) -%}
 {%- endmacro -%}
 
 
@@ -12,7 +25,8 @@
     {#- The nodes of this run that are built by this package, or call its macros. -#}
     {%- set names, ours = [], ['hash_diff', 'apply_changes'] + ([] if dbt_cdc._snapshot_macros().dbt else ['snapshot']) -%}
     {%- for node in dbt_cdc._selected_nodes()
-        if node.config.get('materialized') in ours or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ') -%}
+        if node.config.get('materialized') in ours or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ')
+        or (node.language == 'python' and 'dbt_cdc' in node.raw_code) -%}
         {%- do names.append(node.unique_id) -%}
     {%- endfor -%}
     {%- do return(names | sort) -%}

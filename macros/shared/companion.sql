@@ -17,8 +17,8 @@
         {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": " ~ fault) -%}
     {%- endif -%}
     {#- `--sample` and microbatch models cut a model by its event_time, which these have no column of; sensitive values are
-        looked up by key, whenever they came -#}
-    {%- set times = {'changes': 'ts', 'rejects': 'cast(eff_start_date as timestamp)'} -%}
+        looked up by key, whenever they came; dates are those of UTC, in any session's zone -#}
+    {%- set times = {'changes': 'ts', 'rejects': "cast(concat(cast(eff_start_date as string), ' 00:00:00Z') as timestamp_ltz)"} -%}
     {%- if kind != 'history' and relation.event_time_filter -%}
         {%- set relation = relation.incorporate(event_time_filter={'field_name': times[kind]} if kind in times else none) -%}
     {%- endif -%}

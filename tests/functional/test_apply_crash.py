@@ -377,12 +377,13 @@ def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new
 
 
 @contextmanager
-def meanwhile(project: Project, table: str, *statements: str) -> Iterator[None]:
-    """Another run's statements, right before a run records its events, when it has read those of its keys."""
+def meanwhile(project: Project, table: str, *statements: str, at: str = "insert into {}__events` ") -> Iterator[None]:
+    """Another run's statements, right before one of a run's: where it records its events, having read those of its keys."""
     stock, left = session.Cursor.execute, [*statements]
+    moment = at.replace("`", "`?").format(rf"\S+{table}")
 
     def execute(self: Any, sql: str, *parameters: Any) -> None:
-        while re.search(rf"insert into \S+{table}__events`? \(", sql) and left:
+        while re.search(moment, sql) and left:
             project.sql(left.pop(0))
         stock(self, sql, *parameters)
 
@@ -444,14 +445,15 @@ def test_a_run_sees_what_another_records_after_its_purge(project: Project) -> No
 
 def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(project: Project) -> None:
     # what is given beside a late event is no longer known, either, by the time that event is recorded
-    late = "values (1, 'late', 5), (3, 'late', 5), (3, null, 10)"
-    of_batches(project, "taken", "values (1, null, 10), (2, 'b', 1), (3, null, 10)", late)
+    late = "values (1, 'late', 5), (3, 'late', 5), (3, null, 10), (4, 'late', 5), (4, 'd', 10)"
+    first = "values (1, null, 10), (2, 'b', 1), (3, null, 10), (4, 'd', 10), (4, null, 20)"
+    of_batches(project, "taken", first, late)
     project.dbt("run", "--vars", "{run: 0}")
     columns, marker = "_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at", "('purged', 'other', now())"
-    purge = "delete from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
+    purge = "delete from {schema}.taken__events where _dbt_cdc_kind = 'delete' or id = 4"
     with meanwhile(project, "taken", purge, f"insert into {{schema}}.taken__events ({columns}) values {marker}"):
         project.dbt("run", "--vars", "{run: 1}")
-    assert project.rows("select * from {schema}.taken order by id") == [(1, "late"), (2, "b")]
+    assert project.rows("select * from {schema}.taken order by id") == [(1, "late"), (2, "b"), (4, "d")]
     deletes = "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
     project.dbt(
         "run-operation", "purge_tombstones", "--args", "{model: taken, retention: 0 seconds}", "--vars", "{run: 1}"
@@ -475,9 +477,37 @@ def test_a_refused_batch_says_that_an_interrupted_run_was_finished_before_it(pro
     assert project.rows("select * from {schema}.left order by id") == [(1, "a"), (2, "its")]
 
 
-def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(project: Project) -> None:
+def test_a_run_whose_tables_another_makes_anew_meanwhile_leaves_them_alone(project: Project) -> None:
+    of_batches(project, "anew", "values (1, 'a', 1)", "values (1, 'b', 2)")
+    project.dbt("run", "--vars", "{run: 0}")
+
+    def made_anew(by: str) -> list[str]:
+        # by a full refresh that gave the same
+        markers = ", ".join(f"('{kind}', '{by}')" for kind in ("begun", "applied"))
+        generation = f"set tblproperties ('dbt_cdc.generation' = '{by}')"
+        return [
+            *(f"alter table {{schema}}.{table} {generation}" for table in ("anew__events", "anew")),
+            f"insert into {{schema}}.anew__events (_dbt_cdc_kind, _dbt_cdc_batch) values {markers}",
+        ]
+
+    moments = {"nothing was written": "create table {}__dbt_tmp_", "its events are kept in": "insert into {}__events` "}
+    for written, moment in moments.items():
+        with meanwhile(project, "anew", *made_anew(written), at=moment):
+            error = project.error("run", "--vars", "{run: 1}")
+        assert "another run of this model made its tables at the same time and was first: run it again" in error
+        assert written in error
+        assert project.rows("select * from {schema}.anew") == [(1, "a")]
+    project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select * from {schema}.anew") == [(1, "b")]
+
+
+@pytest.mark.parametrize("moment", ["insert into {}__events` ", "merge into {}__events` as recorded"])
+def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(project: Project, moment: str) -> None:
+    """While it records its own events, or before that, while it forgets old deletes."""
     of_batches(project, "wider", "values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (2, 'b', 1)")
     project.dbt("run", "--vars", "{run: 0}")
+    if moment.startswith("merge"):
+        project.sql("update {schema}.wider__events set _dbt_cdc_processed_at = now() - interval 3 days")
     columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v, more"
     markers = "(null, null, 'begun', null, 'other', null, null), (null, null, 'applied', null, 'other', null, null)"
     other = [
@@ -486,11 +516,11 @@ def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(
         f"insert into {{schema}}.wider__events ({columns}) values (1, 10, 'upsert', 11L, 'other', 'its', 'x'), {markers}",
         "update {schema}.wider set v = 'its', more = 'x' where id = 1",
     ]
-    with meanwhile(project, "wider", *other):
+    with meanwhile(project, "wider", *other, at=moment):
         error = project.error("run", "--vars", "{run: 1}")
     assert "another run of this model has added the column(s) more at the same time: run it again" in error
     assert project.rows("select id, v, more from {schema}.wider order by id") == [(1, "its", "x"), (2, "b", None)]
-    project.dbt("run", "--vars", "{run: 2}")
+    project.dbt("run", "--vars", f"{{run: {2 if moment.startswith('insert') else 1}}}")
     assert project.rows("select id, v, more from {schema}.wider order by id") == [(1, "mine", None), (2, "b", None)]
 
 

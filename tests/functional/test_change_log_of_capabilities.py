@@ -50,7 +50,7 @@ HASHED_SETTINGS = """
       - name: hashed
         config:
           unique_key: id
-          meta: {dbt_cdc: {change_log: key_op, effective_date: "2024-01-0{{ var('batch') }}"}}
+          meta: {dbt_cdc: {change_log: key_op, effective_date: "2024-01-0{{ var('batch') }}", ref_changes_column: seen}}
 """
 SNAPSHOT = """
     snapshots:
@@ -164,6 +164,46 @@ def test_the_log_of_a_first_load_is_whole_after_empty_and_killed_runs(
         assert log() == kept and "hashed__base" not in project.tables()
         project.sql("drop table {schema}.hashed__changes")
         project.sql("update {schema}.rows set v = 'b'")
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_first_load_goes_on_with_the_log_that_the_next_run_has_begun(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write(
+        {"models/hashed.py": HASHED, "models/m.yml": HASHED_SETTINGS, "models/s.yml": SOURCES % project.schema}
+    )
+    project.write({"models/applied.sql": "select 1 as id"})
+    project.sql("create table {schema}.rows using iceberg as select * from values (1, 'a'), (2, 'a') as t(id, v)")
+    stock, log = History._write, "{schema}.hashed__changes"
+    newest = "select snapshot_id, committed_at from {schema}.hashed__base.snapshots order by 2 desc limit 1"
+
+    def write(self: History, *arguments: Any, **options: Any) -> None:
+        """The load is whole, its history comes; another run begins the log meanwhile, and deletes 2."""
+        stock(self, *arguments, **options)
+        held = "named_struct('keyhash', keyhash) as key from {schema}.hashed__base where id"
+        logged = "select '%s' as op, timestamp'%s' as ts, '%s' as version, "
+        version, at = project.rows(newest)[0]
+        names = {"change_log": "key_op", "key": "keyhash", "from": version, "upto": version}
+        names["upto_micros"] = f"{round(at.timestamp() * 1e6)}"
+        properties = ", ".join(f"'dbt_cdc.{name}' = '{' '.join(str(value))}'" for name, value in names.items())
+        project.sql(
+            f"create table {log} using iceberg tblproperties ({properties}) as "
+            + logged % ("i", at, version)
+            + held
+            + " > 0"
+        )
+        project.sql("delete from {schema}.hashed__base where id = 2")
+        deleted, then = project.rows(newest)[0]
+        gone = f" from {log} where key.keyhash not in (select keyhash from {{schema}}.hashed__base)"
+        project.sql(f"insert into {log} " + logged % ("d", then, deleted) + "key" + gone)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "_write", write)
+        project.dbt("run", "--select", "hashed", "--vars", "{batch: 1}")
+    ops = "select op, count(*) from {schema}.hashed__changes group by op order by op"
+    assert project.rows(ops) == [("d", 1), ("i", 2)]
+    assert project.rows("select id from {schema}.hashed") == [(1,)]
 
 
 def run_at_once(project: Project, statement: str, times: int) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.places import in_zone
 from tests.support.project import Project
 from tests.support.spark import session_conf
 
@@ -47,16 +48,30 @@ def write(project: Project, **models: str) -> None:
 
 
 @pytest.mark.one_format("delta")
-def test_string_literals_without_escapes_are_refused_where_the_package_is_used(project: Project) -> None:
+def test_settings_under_which_names_and_texts_mean_others_are_refused_where_the_package_is_used(
+    project: Project,
+) -> None:
     supply(project, '("O\'Brien", 1)')
     write(project, reader=READER, plain="select 1 as id")
-    with session_conf(project.spark, {"spark.sql.parser.escapedStringLiterals": "true"}):
+    project.write(
+        {
+            "models/asked.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.ref("applied")
+                    return dbt_cdc.table_changes(dbt, spark, "applied")
+            """
+        }
+    )
+    settings = ("caseSensitive", "parser.quotedRegexColumnNames", "parser.escapedStringLiterals")
+    with session_conf(project.spark, {f"spark.sql.{name}": "true" for name in settings}):
         project.dbt("run", "--select", "plain")
         error = project.error("run")
-    assert (
-        "dbt_cdc: nothing was written:\n    - model.consumer.applied, model.consumer.reader: spark.sql.parser" in error
-    )
-    assert "spark.sql.parser.escapedStringLiterals must be false, got true" in error
+    users = "model.consumer.applied, model.consumer.asked, model.consumer.reader"
+    for name in settings:
+        assert f"    - {users}: spark.sql.{name} must be false, got true" in error
+    assert "dbt_cdc: nothing was written:\n" in error
     assert project.tables() == {"people", "plain"}
     project.dbt("run")
     assert project.rows("select * from {schema}.applied") == [("O'Brien", 1)]
@@ -88,6 +103,26 @@ def test_timestamps_stay_instants_where_the_word_means_another_type(project: Pro
     types = dict(project.columns("cdc_metadata")) | dict(project.columns("kept"))
     instants = ("cdc_datetime_updated", "recorded_at", "insert_timestamp", "update_timestamp")
     assert {types[name] for name in instants} == {"timestamp"}
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_named_version_is_an_instant_where_the_word_means_another_type(project: Project) -> None:
+    options = (
+        "'source_kind': 'snapshot', 'sequence_by': 'at', 'stored_as_scd_type': 2, 'snapshot_version': var('at', none)"
+    )
+    image = f"""
+        {{{{ config(materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {{{options}}}}}) }}}}
+        select 1 as id, timestamp_seconds(1704067200) as at where {{{{ 'true' if var('at', none) is none else 'false' }}}}
+    """
+    project.write({"models/image.sql": image})
+    with (
+        in_zone(project, "America/New_York"),
+        session_conf(project.spark, {"spark.sql.timestampType": "TIMESTAMP_NTZ"}),
+    ):
+        project.dbt("run")
+        project.dbt("run", "--vars", "{at: '2024-01-02T00:00:00Z'}")
+        ended = project.rows("select id, unix_seconds(__START_AT), unix_seconds(__END_AT) from {schema}.image")
+    assert ended == [(1, 1704067200, 1704153600)]
 
 
 def test_a_strict_store_assignment_policy_takes_what_the_package_writes(project: Project) -> None:
@@ -144,22 +179,6 @@ def test_a_new_column_of_hash_diff_is_an_instant_where_the_word_means_another_ty
     rows = "select id, cast(seen as string), cast(said as string), operation, cast(eff_start_date as string) from {schema}.extract"
     assert project.rows(rows) == [(1, "2024-01-01 00:00:01", "2024-01-01 00:00:01", "N", "2024-01-02")]
     assert dict(project.columns("extract__history"))["seen"] == "timestamp"
-
-
-@pytest.mark.one_format("delta")
-def test_delta_s_feed_is_refused_where_letters_case_counts_before_anything_is_written(project: Project) -> None:
-    supply(project, "('a', 1)")
-    write(project)
-    project.dbt("run")
-    supply(project, "('a', 2)")
-    with session_conf(project.spark, {"spark.sql.caseSensitive": "true"}):
-        error = project.error("run")
-    assert "spark.sql.caseSensitive must be false where Delta's change feed is read, got true" in error
-    assert "nothing was written" in error
-    assert project.rows("select * from {schema}.applied") == [("a", 1)]
-    project.dbt("run")
-    log = "select op, before.seq, after.seq from {schema}.applied__changes order by ts"
-    assert project.rows(log) == [("i", None, 1), ("u", 1, 2)]
 
 
 @pytest.mark.one_format("iceberg")

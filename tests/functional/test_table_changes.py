@@ -223,13 +223,14 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
     changes.write("widened", "insert into {t} values (1, 5)", "alter table {t} alter column n type bigint")
     changes.write("widened", "update {t} set n = 5000000000")
     changes.ask(widened_all="'{schema}.widened', unique_key='id'")
-    # a struct that has gained fields, where old versions are read as they were
+    # a struct, called as its table is, that has gained fields, where old versions are read as they were
     old_rows = MERGE_ON_READ["iceberg"] if changes.format == "iceberg" else ""
-    changes.create("nested", "id int, s struct<x: int, y: struct<a: int>>", feed=False, properties=old_rows)
+    changes.create("nested", "id int, nested struct<x: int, y: struct<a: int>>", feed=False, properties=old_rows)
     changes.write("nested", "insert into {t} values (1, named_struct('x', 1, 'y', named_struct('a', 2))), (2, null)")
     inserts = changes.versions("nested")[-1]
-    changes.write("nested", "alter table {t} add columns (s.y.b int, s.z array<string>)")
-    changes.write("nested", "update {t} set s.y.b = 3, s.z = array('q') where id = 1")
+    changes.write("nested", "alter table {t} add columns (nested.y.b int, nested.z array<string>)")
+    grown = "named_struct('x', 1, 'y', named_struct('a', 2, 'b', 3), 'z', array('q'))"
+    changes.write("nested", f"update {{t}} set nested = {grown} where id = 1")
     changes.ask(nested_new=f"'{{schema}}.nested', unique_key='id', begin={inserts}")
     if changes.format == "delta":
         anew = "create or replace table {t} using delta tblproperties (delta.enableChangeDataFeed = true)"

@@ -45,13 +45,14 @@
 {%- endmacro -%}
 
 
-{%- macro _keep_change_log(relation, restart=false) -%}
-    {#- To be called by a materialization after its last write. `restart`: the table was built anew, so is its log. -#}
+{%- macro _keep_change_log(relation) -%}
+    {#- To be called by a materialization after its last write. The log begins anew where the table was built anew: what
+        _restart_change_log gave has said so. (Another run may have begun the log of the new table by now.) -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
-    {%- if dbt_cdc._bring_up_change_log(relation, mode, restart) -%}
+    {%- if dbt_cdc._bring_up_change_log(relation, mode) -%}
         {%- do run_query(dbt_cdc._restarts_statement(log, false)) -%}
     {%- endif -%}
     {%- do model.pop('_dbt_cdc_wrote') -%}
@@ -59,11 +60,11 @@
 {%- endmacro -%}
 
 
-{%- macro _bring_up_change_log(relation, mode, restart=false) -%}
+{%- macro _bring_up_change_log(relation, mode) -%}
     {#- True if the log goes on though a run had begun to build it anew. -#}
     {%- if dbt_cdc._load_relation(dbt_cdc._storage_relation(relation)) is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set table = dbt_cdc._changed_table(relation, unique_key=dbt_cdc._key_of_node(model), log=false) -%}
-    {%- set log = none if restart else dbt_cdc._change_log_of(relation, table, end_only=true) -%}
+    {%- set log = dbt_cdc._change_log_of(relation, table, end_only=true) -%}
     {%- set log = none if log is not none and log.restarts and dbt_cdc._is_replaced_since(table, log.upto) else log -%}
     {%- if log is none -%}
         {%- do dbt_cdc._start_change_log(relation, table, mode) -%}

@@ -32,6 +32,16 @@
 {%- endmacro -%}
 
 
+{%- macro _end_of_record(existing, node=none) -%}
+    {#- dbt_valid_to in the type of dbt_valid_from. `dbt_valid_to_current` may have given it another one (text, or an instant beside
+        wall clocks): what closes a record is cast to that by the session's time zone, and so back. -#}
+    {%- set columns = dbt_cdc._snapshot_columns(node) -%}
+    {%- set valid_to, start = dbt_cdc._quote(columns.dbt_valid_to), existing[columns.dbt_valid_from | lower] -%}
+    {%- if existing[columns.dbt_valid_to | lower] == start -%}{%- do return(valid_to) -%}{%- endif -%}
+    {%- do return('try_cast(' ~ valid_to ~ ' as ' ~ dbt_cdc._type_text(start) ~ ')') -%}
+{%- endmacro -%}
+
+
 {%- macro _is_open(relation='', node=none) -%}
     {#- The condition that finds the open records. -#}
     {%- set valid_to = dbt_cdc._quote(dbt_cdc._snapshot_columns(node).dbt_valid_to) -%}

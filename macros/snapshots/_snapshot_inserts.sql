@@ -2,9 +2,9 @@
 
 {%- macro _staging_shape(staging, strategy, target_relation, given, existing) -%}
     {#- What is known of the changes, for the merge and what follows it: the table that they are in, the source's columns in order,
-        `source_types` by lower-case name, the type of updated_at; later also `counts` of inserts, updates and deletes, and
-        whether `any_returning` key was found. `given`: the source's columns; one without a type has none still where the snapshot's
-        table has none for it. -#}
+        `source_types` by lower-case name, the type of updated_at, the end of a record as SQL; later also `counts` of inserts, updates
+        and deletes, and whether `any_returning` key was found. `given`: the source's columns; one without a type has none still where
+        the snapshot's table has none for it. -#}
     {%- set format, names, types = dbt_cdc._format_of(target_relation), [], dbt_cdc._types_by_name(dbt_cdc._whole_columns(staging)) -%}
     {%- for column in given if not dbt_cdc._is_kept_by(format, column.name) -%}
         {%- do names.append(column.name) -%}
@@ -19,6 +19,7 @@
         'source_columns': names,
         'source_types': types,
         'time_type': types.dbt_cdc_updated_at,
+        'end_of_record': dbt_cdc._end_of_record(existing),
         'any_returning': false,
     }) -%}
 {%- endmacro -%}
@@ -77,7 +78,7 @@
     select {{ named }}, max(dbt_cdc_end) as dbt_cdc_last_end
     from (
         select {{ dbt_cdc._numbered_keys(keys, 'dbt_cdc_returning_key_') }},
-            greatest({{ dbt_cdc._quote(columns.dbt_valid_from) }}, {{ dbt_cdc._quote(columns.dbt_valid_to) }}) as dbt_cdc_end
+            greatest({{ dbt_cdc._quote(columns.dbt_valid_from) }}, {{ shape.end_of_record }}) as dbt_cdc_end
         from {{ shape.target }}
         where not ({{ dbt_cdc._is_open() }})
     ) as closed

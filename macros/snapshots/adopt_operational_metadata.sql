@@ -66,7 +66,7 @@
     {%- set type, open = options.effective_timestamp_type, dbt_cdc._is_open(node=node) -%}
     {%- set own = {} -%}
     {%- for name, own_name in names.items() -%}{%- do own.update({name: dbt_cdc._quote(own_name)}) -%}{%- endfor -%}
-    {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
+    {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._end_of_record(existing, node) -%}
     {%- set written = dbt_cdc._quote(columns.dbt_updated_at) if columns.dbt_updated_at | lower in existing else valid_from -%}
     {%- set this_run = dbt_cdc._literal(invocation_id) -%}
     {%- set expected = {

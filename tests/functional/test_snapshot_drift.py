@@ -20,6 +20,7 @@ BY_TIME = "strategy='timestamp', updated_at='at', hard_deletes='invalidate'"
 CHECKED = "strategy='check', check_cols='all'"
 LOGGED = "meta={'dbt_cdc': {'change_log': 'data_before_after'}}"
 METADATA = "meta={'dbt_cdc': {'operational_metadata': true%s}}"
+EFFECTIVE = "select id, effective_start_timestamp, effective_end_timestamp from {schema}.%s order by id, effective_start_timestamp"
 
 
 def write(project: Project, name: str, config: str, first: str, second: str, third: str = "") -> None:
@@ -60,11 +61,36 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
             f"{as_text} union all select 2, '2024-06-01 08:00:00'",
             as_text,
         )
+    ends = {
+        "instant_end": ("timestamp_ntz", "", "to_timestamp('9999-12-31')"),
+        "text_end": ("timestamp", "Z", "'9999-12-31'"),
+    }
+    for name, (kind, zone, end) in ends.items():
+        config = f'{BY_TIME}, dbt_valid_to_current="{end}", {METADATA % ""}'
+        closed = f"select 1 as id, {kind} '2024-01-02 10:00:00{zone}' as at"
+        began = f"select id, {kind} '2024-01-01 00:00:00{zone}' as at from values %s as t(id)"
+        write(
+            project,
+            name,
+            config,
+            began % "1, 2",
+            f"{closed} union all {began % '3'}",
+            f"{closed} union all {began % '2, 3'}",
+        )
     write(project, "zoned", BY_TIME, known, known)
     write(project, "was_text", BY_TIME, *["select 1 as id, '2024-01-10 10:00:00' as at"] * 2)
     with in_zone(project, "Pacific/Kiritimati"):  # where it is tomorrow for most of the day
         for number in range(4):
             run(project, number)
+        # what adoption makes of an end is what the run made of it
+        by_run = {name: project.rows(EFFECTIVE % name) for name in ends}
+        for name in ends:
+            project.sql(
+                f"update {{schema}}.{name} set effective_end_timestamp = null where update_process_id is not null"
+            )
+            adopt = ("run-operation", "adopt_operational_metadata", "--args", f"{{snapshot: {name}}}")
+            project.dbt(*adopt, "--vars", "{run: 3}")
+            assert project.rows(EFFECTIVE % name) == by_run[name]
         write(
             project,
             "zoned",
@@ -94,6 +120,12 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
     assert project.rows("select id, at, dbt_valid_from, dbt_valid_to from {schema}.was_text") == [
         (1, "2024-01-10 10:00:00", "2024-01-10 10:00:00", None)
     ]
+    for name, rows_found in by_run.items():
+        first, second, gone, back, new = rows_found
+        day = datetime(2024, 1, 1)
+        assert first == (1, day, datetime(2024, 1, 2, 10)) and second == (1, datetime(2024, 1, 2, 10), HIGH), name
+        assert new == (3, day, HIGH) and gone[:2] == (2, day), name
+        assert day < gone[2] < back[1] < datetime.now(timezone.utc).replace(tzinfo=None) and back[2] == HIGH, name
     # text with a zone is that instant, text without one UTC; a deleted row ended at the time of the run
     for name in ("text_to_clocks", "text_to_instants"):
         columns = "id, effective_start_timestamp, effective_end_timestamp"

@@ -8,13 +8,19 @@
     {%- set checked = [] -%}
     {%- for column in source_columns if dbt_cdc._is_checked(column.name) -%}{%- do checked.append(column) -%}{%- endfor -%}
     {%- set leaves_out = config.get('check_cols') is string and checked | length < source_columns | length -%}
-    {%- if config.get('strategy') == 'timestamp' -%}
+    {%- if dbt_cdc._goes_by_start(strategy) -%}
         {%- do return(dbt_cdc._row_changed_by_time(strategy, condition, existing)) -%}
     {%- elif config.get('strategy') == 'check'
             and (everything_changed or has_backticks or leaves_out or dbt_cdc._become_text(source_columns, existing)) -%}
         {%- do return(dbt_cdc._row_changed_by_columns(checked, existing) or condition) -%}
     {%- endif -%}
     {%- do return(condition) -%}
+{%- endmacro -%}
+
+
+{%- macro _goes_by_start(strategy) -%}
+    {#- Whether it compares dbt_valid_from, as dbt's timestamp strategy does, and those of a project that are made of it. -#}
+    {%- do return(('snapshotted_data.' ~ dbt_cdc._snapshot_columns().dbt_valid_from) in strategy.row_changed) -%}
 {%- endmacro -%}
 
 

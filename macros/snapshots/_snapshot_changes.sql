@@ -81,7 +81,7 @@
         stands for dbt_updated_at, unless that is NULL. -#}
     {%- set existing = target_columns | map(attribute='name') | list -%}
     {%- set own, valid_from = columns.dbt_updated_at | lower, columns.dbt_valid_from | lower -%}
-    {%- set by_update = config.get('strategy') == 'timestamp' and own in (existing | map('lower') | list) -%}
+    {%- set by_update = dbt_cdc._goes_by_start(strategy) and own in (existing | map('lower') | list) -%}
     {%- set selected = [] -%}
     {%- for name in existing if name | lower not in dbt_cdc._key_names(strategy) -%}
         {%- set quoted = dbt_cdc._quote(name) -%}

@@ -43,6 +43,8 @@ SNAPSHOTS: dict[str, dict[str, Any]] = {
         "unique_key": "concat(a, '-', b)",
         "hard_deletes": "invalidate",
     },
+    # the timestamp strategy by another name
+    "own_times": {**TIMESTAMP, **COMPOSITE, "strategy": "dbt.timestamp", "hard_deletes": "invalidate"},
 }
 
 #: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are

@@ -29,7 +29,8 @@
     {%- if kept == 'void' -%}{%- do return(kinds[1] != 'other') -%}{%- endif -%}
     {%- if kinds[0] == kinds[1] -%}
         {%- set filled = kept if dbt_cdc._is_untyped(given) and dbt_cdc._gives_types(kept, given) else given -%}
-        {%- do return(kinds[0] != 'other' or not is_compared or dbt_cdc._widens_inside(filled, kept)) -%}
+        {%- if kinds[0] != 'other' or filled == kept -%}{%- do return(true) -%}{%- endif -%}
+        {%- do return(dbt_cdc._widens_inside(filled, kept) if is_compared else dbt_cdc._takes_inside(filled, kept)) -%}
     {%- endif -%}
     {%- do return(kinds[1] not in ['binary', 'other'] if kinds[0] == 'text' else kinds | sort == ['date', 'moment']) -%}
 {%- endmacro -%}
@@ -111,12 +112,4 @@
     {%- set scale = modules.re.findall('[0-9]+', given)[1] | int -%}
     {%- if kept.startswith('decimal(') -%}{%- do return(scale > modules.re.findall('[0-9]+', kept)[1] | int) -%}{%- endif -%}
     {%- do return(kept in whole and scale > 0) -%}
-{%- endmacro -%}
-
-
-{%- macro _rounds_inside(kept, given) -%}
-    {%- for before, after in dbt_cdc._pairs_inside(kept, given) or [] if dbt_cdc._rounds(before, after) -%}
-        {%- do return(true) -%}
-    {%- endfor -%}
-    {%- do return(false) -%}
 {%- endmacro -%}

@@ -295,9 +295,23 @@ def test_a_column_of_another_kind_is_refused(project: Project) -> None:
         "struct<a:int,b:int>",
         "struct<b:int,a:void>",
     )
+    # of those that follow nothing is compared
+    uncompared = {
+        "gained": ("named_struct('a', 1)", "named_struct('a', 1, 'b', 2)", "struct<a:int>", "struct<a:int,b:int>"),
+        "lost": ("named_struct('a', 1, 'b', 2)", "named_struct('a', 1)", "struct<a:int,b:int>", "struct<a:int>"),
+        "shape": ("array(1)", "map('a', 1)", "array<int>", "map<string,int>"),
+        "inner": (
+            "array(named_struct('b c', 'x', 'a', 1))",
+            "array(named_struct('A', 'x', 'b c', 1))",
+            "array<struct<b c:string,a:int>>",
+            "array<struct<A:string,b c:int>>",
+        ),
+    }
+    pairs |= uncompared
     # a deletion's record has the values of the last one or the source's, in one column
     pairs["record"] = pairs["places"]
     configs = dict.fromkeys(pairs, CHECKED) | {"named": "strategy='check', check_cols=['v']", "day": BY_TIME}
+    configs |= dict.fromkeys(uncompared, BY_TIME)
     configs["record"] = BY_TIME.replace("invalidate", "new_record")
     for name, (first, second, *_) in pairs.items():
         write_values(project, name, configs[name], first, second)
@@ -345,7 +359,8 @@ def test_nested_values_that_no_run_compares_are_cut_short_in_none(project: Proje
     }
     taken = {
         "wider": ("array(1L)", "array(1)"),
-        "places": ("named_struct('a', 1, 'b', 2)", "named_struct('b', 3, 'a', 4)"),
+        "places": ("named_struct('a', 1, 'b', 2)", "named_struct('b', 3, 'A', 4)"),
+        "texts": ("map('a', array('x'))", "map('a', array(7))"),
     }
     for name, (first, second, *_) in (refused | taken).items():
         write_values(project, name, BY_TIME, first, second)
@@ -361,6 +376,7 @@ def test_nested_values_that_no_run_compares_are_cut_short_in_none(project: Proje
     latest = "select v from {schema}.%s where dbt_valid_to is null"
     assert project.rows(latest % "wider") == [([1],)]
     assert project.rows("select v.a, v.b from {schema}.places where dbt_valid_to is null") == [(4, 3)]
+    assert project.rows(latest % "texts") == [({"a": ["7"]},)]
 
 
 @pytest.mark.one_format("iceberg")

@@ -14,7 +14,8 @@
         + dbt_cdc._deletion_column_faults(strategy, target_relation, existing)
         + dbt_cdc._operational_table_faults(target_relation, existing, options)
         + dbt_cdc._source_shape_faults(strategy, source_sql, columns, options)
-        + dbt_cdc._retyped_faults(strategy, columns, target_relation, existing)) -%}
+        + dbt_cdc._retyped_faults(strategy, columns, target_relation, existing)
+        + dbt_cdc._untyped_faults(columns, existing)) -%}
     {%- set staging = dbt_cdc._temporary_relation(target_relation, dbt_cdc._run_name(), 'changes') -%}
     {%- set typed = dbt_cdc._with_types(source_sql, columns, existing) -%}
     {%- do run_query(dbt_cdc._create_temporary(

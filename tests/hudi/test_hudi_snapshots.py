@@ -146,6 +146,11 @@ def test_history_is_adopted_and_merge_on_read_is_refused(project: Project) -> No
     assert rows == [("NEW", False, True), ("OLD", False, True), ("THIRD", True, None)]
     newest = "select insert_process_id, effective_end_timestamp from {schema}.grown where dbt_valid_to is null"
     assert project.rows(newest) == [(run_id(project), HIGH)]
+    # a column of nothing but NULL, in a new table
+    project.write({"snapshots/untyped.yml": SNAPSHOT.format(name="untyped", key="id", config="hard_deletes: ignore")})
+    supply(project, "(1, null, 'NEW')")
+    said = project.error("snapshot", "--select", "untyped")
+    assert "column 'part' of the source is void, which is no type, and no table of format 'hudi' gives it one" in said
 
 
 def test_what_hudi_keeps_in_a_source_of_its_own_is_no_change(project: Project) -> None:

@@ -3,7 +3,7 @@
     column named `new_scd_id`, that of the record to insert. -#}
 
 {%- macro delta__snapshot_match(changes, shape, scd_id, new_scd_id) -%}
-    {{ dbt_cdc._match_by_scd_id(changes, scd_id, new_scd_id) if dbt_cdc._has_char_key(shape)
+    {{ dbt_cdc._match_by_scd_id(changes, scd_id, new_scd_id) if dbt_cdc._char_keys(shape)
        else dbt_cdc._match_by_key(changes, shape, scd_id) }}
 {%- endmacro -%}
 
@@ -19,16 +19,18 @@
 {%- endmacro -%}
 
 
-{%- macro _has_char_key(shape) -%}
-    {#- Whether a key is made of a char(n) column, as far as its text shows: Delta plans no merge on one, while Spark pads such
-        columns as it reads them. `describe table` calls it a string. -#}
-    {%- set keys = dbt_cdc._keys(shape.strategy) | join(' ') | lower -%}
+{%- macro _char_keys(shape) -%}
+    {#- The char(n) columns that a key is made of, as far as its text shows, with their n: Delta plans no merge on one, while Spark pads
+        such columns as it reads them. `describe table` calls them strings. -#}
+    {%- set keys, lengths = dbt_cdc._keys(shape.strategy) | join(' ') | lower, {} -%}
     {%- for name, type in shape.source_types.items()
         if type == 'string' and modules.re.search('(^|\\W)' ~ modules.re.escape(name) ~ '(\\W|$)', keys) -%}
         {%- set described = run_query('describe extended ' ~ shape.target ~ ' ' ~ dbt_cdc._quote(name)) -%}
-        {%- for row in described.rows if row[0] == 'data_type' and row[1].startswith('char(') -%}{%- do return(true) -%}{%- endfor -%}
+        {%- for row in described.rows if row[0] == 'data_type' and row[1].startswith('char(') -%}
+            {%- do lengths.update({name: row[1][5:-1]}) -%}
+        {%- endfor -%}
     {%- endfor -%}
-    {%- do return(false) -%}
+    {%- do return(lengths) -%}
 {%- endmacro -%}
 
 
@@ -74,4 +76,25 @@
     {%- do return(["the record key of " ~ relation ~ " is " ~ (own | join(', ') or 'none') ~ ", expected " ~ scd_id
         ~ ": Hudi keeps one row for each record key, so that it can hold no history; drop the table, and leave `primaryKey`"
         ~ " out of the snapshot's tblproperties"]) -%}
+{%- endmacro -%}
+
+
+{#- What is wrong with new keys for the table's own columns. -#}
+{%- macro default__new_key_faults(shape) -%}{%- do return([]) -%}{%- endmacro -%}
+
+
+{%- macro delta__new_key_faults(shape) -%}
+    {#- A source that has been char(n), too, and gives text now. -#}
+    {%- set faults, lengths = [], dbt_cdc._char_keys(shape) -%}
+    {%- for name, length in lengths.items() -%}
+        {%- set value = dbt_cdc._quote(name) -%}
+        {%- set short = run_query('select count(*) from ' ~ shape.staging ~ " where dbt_cdc_kind = 'insert' and length(" ~ value ~ ') < '
+                                  ~ length)[0][0] -%}
+        {%- if short -%}
+            {%- do faults.append("column '" ~ name ~ "' of " ~ shape.target ~ ", a part of unique_key, is char(" ~ length ~ "), and "
+                ~ short ~ " new key(s) are shorter: the table would fill them up with spaces, and they would not be found again. Give"
+                ~ " rpad(" ~ value ~ ", " ~ length ~ ") in the snapshot's query, or make the column a string and trim it by hand") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}

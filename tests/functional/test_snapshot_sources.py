@@ -295,6 +295,17 @@ def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta
         ("k2   ", 1, "b", True),
         ("k3   ", 1, "c", True),
     ]
+    # a source that fills nothing up any more
+    before = {name: project.contents(name) for name in ("s", "timed")}
+    supply(
+        project,
+        "('k1', 1, 'z', '2024-01-02 00:00:00'), ('k4   ', 1, 'd', '2024-01-02 00:00:00')",
+        "id, part, status, at",
+    )
+    error = project.error("snapshot")
+    told = "a part of unique_key, is char(5), and 1 new key(s) are shorter: the table would fill them up with spaces"
+    assert error.count(told) == 2 and "Give rpad(`id`, 5) in the snapshot's query" in error
+    assert {name: project.contents(name) for name in before} == before
 
 
 @pytest.mark.one_format("iceberg")

@@ -55,6 +55,6 @@
 {%- macro _conflict(target) -%}
     {%- do return("raise_error(" ~ dbt_cdc._literal(
         "dbt_cdc: " ~ model.unique_id ~ ": another run changed " ~ target ~ " while this one was at work;"
-        ~ " nothing was written by this run. Run the snapshot again; if it fails again, a key has several open records: close"
+        ~ " no row was written by this run. Run the snapshot again; if it fails again, a key has several open records: close"
         ~ " all but one of each by hand.") ~ ")") -%}
 {%- endmacro -%}

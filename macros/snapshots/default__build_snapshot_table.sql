@@ -10,6 +10,10 @@
             {%- do faults.extend(dbt_cdc._updated_at_faults(
                 strategy, '(select ' ~ strategy.updated_at ~ ' as dbt_cdc_updated_at from (\n' ~ sql ~ '\n) as source_rows) as times')) -%}
         {%- endif -%}
+        {%- if dbt_cdc._load_relation(this) is not none -%}
+            {%- do faults.append("another run has made " ~ this ~ " while this one looked at the source, its history would be lost:"
+                                 ~ " run the snapshot again") -%}
+        {%- endif -%}
         {%- do dbt_cdc._raise_faults(faults) -%}
     {%- endif -%}
     {%- if not options.operational_metadata -%}

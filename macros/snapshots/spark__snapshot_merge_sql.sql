@@ -54,7 +54,7 @@
 
 {%- macro _conflict(target) -%}
     {%- do return("raise_error(" ~ dbt_cdc._literal(
-        "dbt_cdc: " ~ model.unique_id ~ ": another run changed " ~ target ~ " while this one was at work;"
-        ~ " no row was written by this run. Run the snapshot again; if it fails again, a key has several open records: close"
-        ~ " all but one of each by hand.") ~ ")") -%}
+        "dbt_cdc: " ~ model.unique_id ~ ": another run changed " ~ target ~ " while this one was at work"
+        ~ " (or this statement did, sent again after a lost connection): no row was written by it. Run the snapshot again; if it"
+        ~ " fails again, a key has several open records: close all but one of each by hand.") ~ ")") -%}
 {%- endmacro -%}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import yaml
+from dbt.adapters.spark import session
 
 from tests.support import connect
 from tests.support.project import Project
@@ -71,6 +74,26 @@ def two_runs(project: Project, meeting: str, place: str = "") -> list[tuple[bool
     return outcomes
 
 
+@pytest.mark.one_format("iceberg")
+def test_a_first_load_does_not_replace_the_table_that_another_run_has_made_meanwhile(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
+    supply(project, "(1, 'b')")
+    stock = session.Cursor.execute
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        stock(self, sql, *parameters)
+        if "describe query" in sql and "s" not in project.tables():
+            project.sql("create table {schema}.s using iceberg as select 1 as id, 'a' as status")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Cursor, "execute", execute)
+        error = project.error("snapshot")
+    assert "another run has made" in error and "its history would be lost: run the snapshot again" in error
+    assert project.rows("select * from {schema}.s") == [(1, "a")]
+
+
 @pytest.mark.one_format("delta")
 def test_two_processes_at_once_never_leave_two_open_records_of_a_key(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT, "macros/wait.sql": WAIT})
@@ -82,6 +105,9 @@ def test_two_processes_at_once_never_leave_two_open_records_of_a_key(project: Pr
     supply(project, "(1, 'a'), (2, 'a'), (3, 'a')")
     runs = two_runs(project, "first_load")
     assert any(succeeded for succeeded, _ in runs), runs
+    assert all(
+        succeeded or "another run has made" in said or "concurrent" in said.lower() for succeeded, said in runs
+    ), runs
     assert project.rows(ROWS) == [(1, "a", True, True), (2, "a", True, True), (3, "a", True, True)]
 
     # 1 is changed, 2 deleted, 4 new: for both runs

@@ -80,7 +80,10 @@ class Bench:
             self.spark.sql(f"alter table bench.{table} set tblproperties ({setting})")
 
     def feed(self, name: str, keys: str, rows: int, sequence: int) -> None:
-        """A feed of `rows` events, `keys` being SQL over the row's number `n`."""
+        """A feed of `rows` events of one sequence, each of which changes its row; `keys`: SQL over its number `n`.
+
+        From sequence 2 on, every twentieth event is a delete.
+        """
         self.spark.sql(f"drop table if exists bench.{name}")
         self.spark.sql(
             f"""create table bench.{name} using {self.format} as
@@ -171,6 +174,7 @@ def small_batches(bench: Bench, sizes: list[int], events: int, repeats: int) -> 
                 for repeat in range(repeats):
                     keys = f"n * {rows // events} + {repeat}" if spread else f"{rows // 2 + repeat * events} + n"
                     feeds.append(f"batch_{repeat}")
+                    # after those of all feeds before: no event is late
                     bench.feed(feeds[-1], keys, events, 2 + spread + 2 * marked)
                 kind = f"{'spread' if spread else 'near'} keys{', marked' if marked else ''}"
                 costs[kind, rows] = compare(bench, tables, feeds, f"{events} events, {kind}, {rows} rows")

@@ -1,6 +1,7 @@
 {#- What is wrong with a batch alone, found by one query before anything is written. -#}
-{%- macro _apply_measure_batch(plan) -%}
-    {#- Counts and bounds of the batch alone. -#}
+{%- macro _apply_check_batch(plan) -%}
+    {#- Looks at the batch alone, by one query and one for casts: sets plan.wrong, rows, deletes, truncates and bounds, and adds
+        what is wrong to plan.faults. -#}
     {%- set null_key = dbt_cdc._quoted_list(plan.key) | join(' is null or ') ~ ' is null' -%}
     {%- do plan.update(wrong={
         'null_key': "_dbt_cdc_kind <> 'truncate' and (" ~ null_key ~ ")",
@@ -21,10 +22,10 @@
     {#- a truncate concerns every key, and has none itself -#}
     {%- set bounds = dbt_cdc._apply_bounds(plan, row) if not row['truncates'] else none -%}
     {%- do plan.update(rows=row['rows'], deletes=row['deletes'], truncates=row['truncates'], bounds=bounds) -%}
-    {#- a value that can't be cast is none that is missing, or that breaks a constraint -#}
-    {%- set unasked = plan.checks.keys() | list if lost else [] -%}
-    {%- if plan.key | map('lower') | select('in', lost) | list -%}{%- do unasked.append('null_key') -%}{%- endif -%}
-    {%- for name in plan.wrong if row['wrong: ' ~ name] and name not in unasked -%}
+    {#- a value that fails to cast is NULL from here on: its own fault tells it, no other does so again -#}
+    {%- set told_by_cast = plan.checks.keys() | list if lost else [] -%}
+    {%- if plan.key | map('lower') | select('in', lost) | list -%}{%- do told_by_cast.append('null_key') -%}{%- endif -%}
+    {%- for name in plan.wrong if row['wrong: ' ~ name] and name not in told_by_cast -%}
         {%- do plan.faults.append(dbt_cdc._apply_bad_rows_fault(plan, name, row['wrong: ' ~ name])) -%}
     {%- endfor -%}
 {%- endmacro -%}
@@ -69,20 +70,7 @@
 
 
 {%- macro _apply_bad_rows_fault(plan, name, count) -%}
-    {%- set said, remedy = {
-        'null_key': [
-            "have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may, under stored_as_scd_type 1)",
-            "give the model only rows with a whole key"],
-        'blank_key': [
-            "have an empty text in a key column by which the table is partitioned, where " ~ plan.format ~ " keeps NULL for it",
-            "leave that column out of partition_by, or give it another value in the model"],
-        'unknown_column': [
-            "name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has " ~ plan.names | join(', '),
-            "let it name columns of the batch, or be NULL where the event sets all of them"],
-    }.get(name) or (
-        ["break the " ~ name ~ " of the table, " ~ plan.checks[name], "mend these rows in the model"] if name in plan.checks
-        else ["have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', '),
-              "give every event its place in the order, in the model"]) -%}
+    {%- set said, remedy = dbt_cdc._apply_bad_rows_text(plan, name) -%}
     {%- set query -%}
 with given as ({{ plan.given or dbt_cdc._apply_given(plan) }})
 
@@ -95,6 +83,29 @@ order by 1
 limit 5
     {%- endset -%}
     {%- do return(count ~ ' row(s) ' ~ said ~ ', for example ' ~ run_query(query).columns[0].values() | join(' ') ~ ': ' ~ remedy) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_bad_rows_text(plan, name) -%}
+    {#- What the rows do, and the remedy. `name`: of a condition in plan.wrong, which is one of those here, one of plan.checks, or the
+        option that orders events. -#}
+    {%- set texts = {
+        'null_key': [
+            "have NULL in the key " ~ plan.key | join(', ') ~ " (only a truncate may, under stored_as_scd_type 1)",
+            "give the model only rows with a whole key"],
+        'blank_key': [
+            "have an empty text in a key column by which the table is partitioned, where " ~ plan.format ~ " keeps NULL for it",
+            "leave that column out of partition_by, or give it another value in the model"],
+        'unknown_column': [
+            "name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has " ~ plan.names | join(', '),
+            "let it name columns of the batch, or be NULL where the event sets all of them"],
+    } -%}
+    {%- if name in texts -%}{%- do return(texts[name]) -%}{%- endif -%}
+    {%- if name in plan.checks -%}
+        {%- do return(["break the " ~ name ~ " of the table, " ~ plan.checks[name], "mend these rows in the model"]) -%}
+    {%- endif -%}
+    {%- do return(["have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', '),
+                   "give every event its place in the order, in the model"]) -%}
 {%- endmacro -%}
 
 

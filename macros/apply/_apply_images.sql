@@ -13,7 +13,7 @@
         {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.moments.sequence.type ~ ", got "
                                   ~ dbt_cdc._value_text(version | string)) -%}
     {%- endif -%}
-    {%- do dbt_cdc._apply_measure_batch(plan) -%}
+    {%- do dbt_cdc._apply_check_batch(plan) -%}
     {%- if plan.faults or not (plan.rows or named) -%}{%- do return(none) -%}{%- endif -%}
     {%- if plan.rows and named -%}
         {%- set other = run_query('select count(*) from ' ~ plan.stage ~ ' where not (' ~ plan.moments.sequence.sql
@@ -30,7 +30,7 @@
     {%- do dbt_cdc._apply_make_temporary(plan, plan.images, dbt_cdc._apply_images_query(plan, named)) -%}
     {%- do plan.update(given='select * from ' ~ plan.images) -%}
     {%- set image_rows = plan.rows -%}
-    {%- do dbt_cdc._apply_measure_batch(plan) -%}
+    {%- do dbt_cdc._apply_check_batch(plan) -%}
     {%- do dbt_cdc._apply_image_again(plan) -%}
     {%- do plan.update(rows=image_rows or 1) -%}
 {%- endmacro -%}

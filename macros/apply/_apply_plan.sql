@@ -23,7 +23,7 @@
     Set by later steps:
       signature, truncated, purge_due     _apply_recover: tells the batches that other runs have recorded; whether there was
                                           ever a truncate; whether old deletes are to be forgotten
-      wrong, rows, deletes, truncates     _apply_measure_batch: conditions by name; counts of the batch
+      wrong, rows, deletes, truncates     _apply_check_batch: conditions by name; counts of the batch
       bounds                              ranges of the keys it touches, or none: any
       given, image_versions, last_version _apply_images: queries for its events, for the images' versions, for the last one before
       collected                           _apply_collect: whether `touched` holds all that the ledger knows of the batch's keys

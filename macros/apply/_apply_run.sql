@@ -36,12 +36,12 @@
     {%- endif -%}
     {%- if ledger is not none -%}
         {%- set properties = dbt_cdc._table_properties(target) if target is not none else {} -%}
-        {%- set shown = dbt_cdc._own_among(properties) -%}
-        {%- if target is not none and not target.is_view and 'dbt_cdc.generation' not in shown -%}
+        {%- set own = dbt_cdc._own_among(properties) -%}
+        {%- if target is not none and not target.is_view and 'dbt_cdc.generation' not in own -%}
             {%- do dbt_cdc._raise_faults([target ~ " is a table that apply_changes did not make, its rows would be lost: drop it to have"
                 ~ " it built from the events in " ~ ledger ~ ", or give the model another name"]) -%}
         {%- endif -%}
-        {%- do state.update(kept=kept, properties=properties, rebuild=shown.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
+        {%- do state.update(kept=kept, properties=properties, rebuild=own.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
     {%- endif -%}
     {%- do return(state) -%}
 {%- endmacro -%}
@@ -76,7 +76,7 @@
         {%- if plan.has_ledger -%}{%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}{%- endif -%}
         {%- do dbt_cdc._apply_images(plan) -%}
     {%- else -%}
-        {%- do dbt_cdc._apply_measure_batch(plan) -%}
+        {%- do dbt_cdc._apply_check_batch(plan) -%}
     {%- endif -%}
     {%- if plan.rows and not plan.faults -%}
         {%- do dbt_cdc._apply_collect(plan) -%}

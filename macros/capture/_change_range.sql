@@ -35,7 +35,7 @@
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'ends', first, fed)) -%}
         {%- elif end is not none and to < from -%}
             {%- do faults.append("range (" ~ begin ~ ", " ~ end ~ "] ends before it begins; exchange the two") -%}
-        {%- elif from < first or (not fed and dbt_cdc._unreadable(timeline, from, to)) -%}
+        {%- elif from < first or (not fed and (0 <= from < timeline.images_from or 0 <= to < timeline.images_from)) -%}
             {%- do faults.append(dbt_cdc._range_fault(table, begin, end, 'begins', first, fed)) -%}
         {%- endif -%}
     {%- endif -%}
@@ -62,11 +62,6 @@
         {%- if commit.quiet and at.place == place + loop.index0 -%}{%- set at.place = at.place + 1 -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(at.place) -%}
-{%- endmacro -%}
-
-
-{%- macro _unreadable(timeline, from, to) -%}
-    {%- do return(0 <= from < timeline.images_from or 0 <= to < timeline.images_from) -%}
 {%- endmacro -%}
 
 

@@ -3,7 +3,7 @@
     A view's rows are read beyond it too: it may take its stamp from the clock, and would have none left when the model reads it.
     Rows without a stamp have no place in that order: every run reads them, so that none is lost. -#}
 
-{%- macro _read_by_column(relation, column, unique_key) -%}
+{%- macro _read_by_column(relation, column) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column'} -%}
     {%- set existing = dbt_cdc._load_relation(relation) -%}
     {%- set columns = dbt_cdc._columns_of(relation) if existing is not none else [] -%}

@@ -1,7 +1,7 @@
 {#- By version: the changes between the last version that was processed and the one that is current when the model
     starts, one row for each key that changed, with `_op`. Late rows are found too, as no stamp is asked. -#}
 
-{%- macro _read_by_version(relation, column, unique_key) -%}
+{%- macro _read_by_version(relation, unique_key) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'version'} -%}
     {#- `compile` and `docs generate` also work before the first run, and where the next one has to read everything -#}
     {%- set writes = dbt_cdc._writes_tables() -%}

@@ -14,7 +14,7 @@
     {%- set relation = dbt_cdc._relation_called(edge.source) -%}
     {%- set mode = {'column': 'by ' ~ edge.get('column'), 'version': 'by version', 'all': 'all rows', 'reset': 'start again'}[edge.by] -%}
     {%- if not adapter.get_columns_in_relation(relation) -%}{%- do return([mode, '-', 'the upstream is gone', '-']) -%}{%- endif -%}
-    {#- a view whose table is gone -#}
+    {#- such as a view whose table is gone: it has columns still -#}
     {%- if not dbt_cdc._can_be_read(relation) -%}
         {%- do return([mode, '-', "the upstream can't be read", '-']) -%}
     {%- endif -%}

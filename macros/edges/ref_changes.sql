@@ -21,8 +21,10 @@
         {#- A unit test gives the rows itself: all of them are new. -#}
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
+    {#- how the model reads, in words: an upstream can be read in one way -#}
     {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else dbt_cdc._names_in(unique_key) | join(', ')) -%}
     {%- do dbt_cdc._check_reader(relation, by, own, asked | trim) -%}
+    {#- read now, before anything is remembered -#}
     {%- do dbt_cdc._recorded_edges() -%}
     {%- if dbt_cdc._reads_a_part() -%}
         {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
@@ -35,16 +37,22 @@
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
     {#- An edge is read once in a compilation, however often the model names it: all its readers see the same rows. -#}
-    {%- set read = {'version': dbt_cdc._read_by_version, 'column': dbt_cdc._read_by_column}[by] -%}
-    {%- set edge = dbt_cdc._remembered_edge(relation) or read(relation, column, unique_key) -%}
+    {%- set edge = dbt_cdc._remembered_edge(relation)
+        or (dbt_cdc._read_by_version(relation, unique_key) if by == 'version' else dbt_cdc._read_by_column(relation, column)) -%}
     {%- do edge.update({'asked': asked | trim}) -%}
     {%- do dbt_cdc._remember_edge(edge) -%}
     {%- set old = dbt_cdc._recorded_edges().get(edge.source, {}) -%}
-    {%- if dbt_cdc._read_edges().anew and old.by == by == 'column' and old.watermark != edge.watermark
-        and dbt_cdc._lower_watermark(edge, old).watermark != old.watermark -%}
+    {%- if dbt_cdc._read_edges().anew and by == 'column' and dbt_cdc._goes_back(edge, old) -%}
         {%- do dbt_cdc._reset_beforehand([edge.source]) -%}
     {%- endif -%}
     {%- do return('(' ~ edge.sql ~ ')') -%}
+{%- endmacro -%}
+
+
+{%- macro _goes_back(edge, old) -%}
+    {#- Whether the watermark by column would be lower than the one before, or none to compare with it. -#}
+    {%- do return(old.by == 'column' and old.watermark != edge.watermark
+                  and dbt_cdc._lower_watermark(edge, old).watermark != old.watermark) -%}
 {%- endmacro -%}
 
 

@@ -9,10 +9,11 @@
     {%- set faults = dbt_cdc.delta__feed_faults(table.columns) + dbt_cdc._delta_view_faults() -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
     {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
-    {#- of a catalog's own name the letters' case does count -#}
+    {#- schema and table alone are respelled (_spelling): in a catalog's name capitals count -#}
     {%- set parts = modules.re.findall('(?:`[^`]*`)+|[^.`]+', table.relation | string) -%}
     {%- set spelled = parts[:-2] + [dbt_cdc._spelling(table.relation, parts[-2:] | join('.'), versions)] -%}
     {%- set feed = 'table_changes(' ~ dbt_cdc._literal(spelled | join('.')) ~ ', ' ~ versions ~ ')' -%}
+    {#- a range that ends before the latest commit may have older columns -#}
     {%- set available = dbt_cdc._types_of(feed) if end + 1 < commits | length else none -%}
     select
         {{ dbt_cdc._image(table, available, feed, 'held') }} as image,
@@ -90,9 +91,14 @@
     {%- set commits, state = table.timeline.commits, namespace(types=none) -%}
     {#- of a version that can't be read any more, Delta itself has to say so -#}
     {%- set oldest = [begin + 1, table.timeline.images_from + 1] | max -%}
-    {#- altering a column writes no rows, and of several such commits in a row the first one's types differ if any's do -#}
-    {%- for place in range(oldest, commits | length) if (commits[place].retypes or (table.timeline.widens and place == oldest))
-        and not (place > oldest and commits[place].quiet and commits[place - 1].quiet and commits[place - 1].retypes) -%}
+    {%- set compared = [] -%}
+    {%- for place in range(oldest, commits | length) -%}
+        {%- set may_differ = commits[place].retypes or (table.timeline.widens and place == oldest) -%}
+        {#- of several in a row that retype and write no rows, the first stands for all -#}
+        {%- set follows = place > oldest and commits[place].quiet and commits[place - 1].quiet and commits[place - 1].retypes -%}
+        {%- if may_differ and not follows -%}{%- do compared.append(place) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- for place in compared -%}
         {%- set state.types = state.types or dbt_cdc._types_as_spelled(table.relation) -%}
         {%- set older = dbt_cdc._types_as_spelled(dbt_cdc.default__version_at(table.relation, commits[place - 1].version)) -%}
         {%- set is_made_anew = commits[place].retypes and 'CHANGE COLUMN' not in commits[place].operation -%}

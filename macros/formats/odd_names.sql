@@ -17,7 +17,8 @@
 
 
 {%- macro _later_properties(properties, format) -%}
-    {#- Of the properties of a table to be made, those that it gets once it is made: taken out. -#}
+    {#- Takes those out of `properties`, which is changed, that can't stand beside the others in the creating statement, and gives
+        them, to be set afterwards. -#}
     {%- set abilities, later = dbt_cdc._formats()[format], {} -%}
     {%- for name in abilities.set_later if name in properties and abilities.column_names.keys() | select('in', properties) | list -%}
         {%- do later.update({name: properties.pop(name)}) -%}

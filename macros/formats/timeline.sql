@@ -12,7 +12,7 @@
     Of a commit, `quiet` says that it leaves the rows as they are, where the format tells that. -#}
 
 {%- macro iceberg__timeline(relation) -%}
-    {%- set commits, branches, walk = [], [], namespace(at=none, parent=none) -%}
+    {%- set commits, branches, walk = [], [], namespace(at=none) -%}
     {#- the heads first: what is committed in between is among the snapshots then, and no head is missing there -#}
     {%- for row in run_query("select name, cast(snapshot_id as string) as version from " ~ relation
         ~ ".refs where type = 'BRANCH'").rows -%}
@@ -34,11 +34,11 @@
         {%- do commits.append({'version': walk.at, 'micros': row['micros'] | int, 'operation': row['operation'],
                                'delete_files': row['delete_files'], 'quiet': row['operation'] == 'replace'}) -%}
         {%- do snapshots.pop(walk.at) -%}
-        {%- set walk.at, walk.parent = row['parent'], row['parent'] -%}
+        {%- set walk.at = row['parent'] -%}
     {%- endfor -%}
     {%- do commits.reverse() -%}
-    {%- set whole = walk.parent is none -%}
-    {%- set follows = walk.parent if commits and commits[0].operation == 'replace' else none -%}
+    {%- set whole = walk.at is none -%}
+    {%- set follows = walk.at if commits and commits[0].operation == 'replace' else none -%}
     {%- do return({'commits': commits, 'feed_from': 0 if whole else 1, 'images_from': 0, 'whole': whole, 'follows': follows,
                    'aside': dbt_cdc._iceberg_aside(snapshots, branches)}) -%}
 {%- endmacro -%}

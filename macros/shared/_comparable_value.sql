@@ -2,8 +2,8 @@
     and no variants. -#}
 
 {%- macro _comparable_value(value, type) -%}
-    {#- A map is compared as its sorted entries, one within another type as JSON. The text of a long struct's type is cut, so
-        that it may have one. -#}
+    {#- A map is compared as its sorted entries; one within another type, or within a struct whose long text Spark cuts ("more
+        fields"), as JSON. -#}
     {%- if type.startswith('map<') and type.count('map<') == 1 and 'variant' not in type -%}
         {%- do return('array_sort(map_entries(' ~ value ~ '))') -%}
     {%- elif dbt_cdc._lacks_equality(type) or 'more fields' in type -%}
@@ -14,7 +14,7 @@
 
 
 {%- macro _lacks_equality(type) -%}
-    {#- Such as rows are neither joined nor grouped by. (`variant:int` is a field.) -#}
+    {#- Whether rows can't be joined or grouped by the type. (In `struct<variant:int>` it is a field's name.) -#}
     {%- do return('map<' in type or modules.re.search('\\bvariant\\b(?!:)', type) is not none) -%}
 {%- endmacro -%}
 

@@ -1,5 +1,5 @@
-{#- The package's one on-run-start hook: each capability that needs something before the first node runs adds a line.
-    Apart from keeping pyspark's own log off the screen, none does anything unless a node has switched its capability on. -#}
+{#- The package's one on-run-start hook, to which each capability adds a line. First come the checks: wrong vars of the package
+    stop any run, all else a run of nodes that use it. Then cdc_metadata is made, if a node reads by ref_changes. -#}
 {%- macro _on_run_start() -%}
     {%- if execute -%}
         {%- if adapter.dbt_cdc_quiet is defined -%}{%- do adapter.dbt_cdc_quiet() -%}{%- endif -%}

@@ -3,6 +3,8 @@
 
 {%- macro _named_column_faults(names, strategy) -%}
     {%- set known, faults = names | map('lower') | list, [] -%}
+    {#- functions that Spark takes without parentheses -#}
+    {%- set times = ['current_date', 'current_timestamp', 'localtimestamp'] -%}
     {%- set checked = config.get('check_cols') if config.get('strategy') == 'check' else [] -%}
     {%- set named = {
         'unique_key': dbt_cdc._keys(strategy),
@@ -17,16 +19,10 @@
             {%- if name | lower in known and not stands -%}
                 {%- do faults.append(option ~ ": the name of the column '" ~ name ~ "' needs backticks, as dbt puts it into SQL as it"
                                      ~ " stands: write it as " ~ dbt_cdc._quote(name)) -%}
-            {%- elif is_name and dbt_cdc._unquoted(name) | lower not in known + dbt_cdc._current_time_functions() -%}
+            {%- elif is_name and dbt_cdc._unquoted(name) | lower not in known + times -%}
                 {%- do faults.append(option ~ ": the source has no such column: " ~ dbt_cdc._unknown_name('column', name, names)) -%}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}
-{%- endmacro -%}
-
-
-{%- macro _current_time_functions() -%}
-    {#- Functions that Spark takes without parentheses. -#}
-    {%- do return(['current_date', 'current_timestamp', 'localtimestamp']) -%}
 {%- endmacro -%}

@@ -1,23 +1,17 @@
 {#- The operational columns of a snapshot: their names, types and values, stated once. -#}
 
-{%- macro _operational_column_defaults() -%}
-    {%- do return(['insert_process_id', 'update_process_id', 'effective_start_timestamp', 'effective_end_timestamp',
-                   'insert_timestamp', 'update_timestamp']) -%}
-{%- endmacro -%}
-
-
 {%- macro _operational_columns() -%}
     {#- Standard name -> name in the table; the var `operational_metadata_columns` renames. -#}
     {%- set names = {} -%}
     {%- set renamed = dbt_cdc._var('operational_metadata_columns', {}) -%}
-    {%- for name in dbt_cdc._operational_column_defaults() -%}
+    {%- for name in dbt_cdc._operational_types() -%}
         {%- do names.update({name: renamed.get(name) or name}) -%}
     {%- endfor -%}
     {%- do return(names) -%}
 {%- endmacro -%}
 
 
-{%- macro _operational_types(effective_type) -%}
+{%- macro _operational_types(effective_type=none) -%}
     {%- do return({
         'insert_process_id': 'string',
         'update_process_id': 'string',

@@ -1,8 +1,8 @@
 {#- What is wrong with the operational columns of an existing snapshot's table. -#}
 
 {%- macro _operational_table_faults(target, existing, options) -%}
-    {#- For a run, `existing` the types of the table's columns by name: a table without the columns, or with records that they
-        are not right for, has yet to adopt them. -#}
+    {#- For a run: the table must have the columns, filled in for every record, or it has yet to adopt them. `existing`: types by
+        lower-case name. -#}
     {%- if not options.operational_metadata -%}{%- do return([]) -%}{%- endif -%}
     {%- set faults = dbt_cdc._operational_type_faults(target, existing, options)
                      + dbt_cdc._partly_operational_faults(target, existing) -%}
@@ -91,7 +91,7 @@
 {%- macro _has_unfilled_records(target, options) -%}
     {%- set names = dbt_cdc._operational_columns() -%}
     {%- set end, closed_by = dbt_cdc._quote(names.effective_end_timestamp), dbt_cdc._quote(names.update_process_id) -%}
-    {#- said so that files of closed records alone are passed over by what the format knows of their NULLs -#}
+    {#- as tests for NULL, so that files of closed records alone are skipped by what the format knows of their NULLs -#}
     {%- set found -%}
         select 1 from {{ target }}
         where {{ end }} is null

@@ -73,8 +73,8 @@
 {%- macro _renaming_faults(renamed, node=none) -%}
     {%- set faults, where = [], "var 'operational_metadata_columns'" -%}
     {%- for standard, name in renamed.items() -%}
-        {%- if standard not in dbt_cdc._operational_column_defaults() -%}
-            {%- do faults.append(where ~ ": " ~ dbt_cdc._unknown_name('column', standard, dbt_cdc._operational_column_defaults())) -%}
+        {%- if standard not in dbt_cdc._operational_types() -%}
+            {%- do faults.append(where ~ ": " ~ dbt_cdc._unknown_name('column', standard, dbt_cdc._operational_types() | list)) -%}
         {%- elif name is not string or not name or name.startswith('#') -%}
             {%- do faults.append(where ~ " must give the name of a column for " ~ standard ~ " (which does not begin with #), got "
                                  ~ dbt_cdc._value_text(name)) -%}

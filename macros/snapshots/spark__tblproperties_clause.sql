@@ -2,9 +2,8 @@
 {%- macro spark__tblproperties_clause() -%}
     {%- set needed = dbt_cdc._properties_of_snapshot() if execute and model.resource_type == 'snapshot' else {} -%}
     {%- if not needed -%}{%- do return(dbt.spark__tblproperties_clause()) -%}{%- endif -%}
-    {%- set properties = {} -%}
-    {%- do properties.update(needed) -%}
-    {%- do properties.update(config.get('tblproperties') or {}) -%}
+    {%- set properties = dict(needed, **(config.get('tblproperties') or {})) -%}
+    {#- set by default__apply_grants, once the table is made: `model` is what the macros of one run of a snapshot share -#}
     {%- do model.update(_dbt_cdc_later=dbt_cdc._later_properties(properties, config.get('file_format'))) -%}
     tblproperties ({{ dbt_cdc._property_list(properties) }})
 {%- endmacro -%}

@@ -70,7 +70,7 @@ def test_two_processes_at_once_and_one_killed_in_a_merge_end_as_if_each_had_run_
         (tmp_path / "other/go").touch()
         ours = timed_run(project, OURS)
         await_file(tmp_path / "other/theirs", other)
-        theirs = eval_run((tmp_path / "other/theirs").read_text())
+        theirs = read_run((tmp_path / "other/theirs").read_text())
         (tmp_path / "other/go on").touch()
         assert other.wait(timeout=120) == -signal.SIGKILL
     assert (tmp_path / "other/killed").read_text() == "in a merge, with 1 job or more under way"
@@ -87,7 +87,7 @@ def test_two_processes_at_once_and_one_killed_in_a_merge_end_as_if_each_had_run_
     assert project.rows("select * from {schema}.staff order by 1, 3") == EXPECTED
 
 
-def eval_run(text: str) -> tuple[float, float, str]:
+def read_run(text: str) -> tuple[float, float, str]:
     began, ended, failure = text.split("\n", 2)
     return float(began), float(ended), failure
 

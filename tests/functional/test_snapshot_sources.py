@@ -37,17 +37,17 @@ def test_versions_neither_overlap_nor_share_an_id_where_the_sources_clock_is_ahe
     supply(project, f"(1, 'a', {ahead}), (2, 'b', {ahead}), (3, 'c3', timestamp '2024-02-01')", columns)
     third = snapshot(project)
 
-    then, now = datetime(2090, 1, 1), datetime(2024, 2, 1)
+    ahead_of_us, past = datetime(2090, 1, 1), datetime(2024, 2, 1)
     found = project.rows(
         "select id, name, effective_start_timestamp, effective_end_timestamp, insert_process_id, update_process_id "
         "from {schema}.ahead order by id, effective_end_timestamp"
     )
     assert found == [
-        (1, "a", then, then, first, second),
-        (1, "a", then, HIGH, third, None),
-        (2, "b", then, HIGH, first, None),
-        (3, "c", None, now, first, second),
-        (3, "c3", now, HIGH, second, None),
+        (1, "a", ahead_of_us, ahead_of_us, first, second),
+        (1, "a", ahead_of_us, HIGH, third, None),
+        (2, "b", ahead_of_us, HIGH, first, None),
+        (3, "c", None, past, first, second),
+        (3, "c3", past, HIGH, second, None),
     ]
     versions = project.rows(
         "select id, name, dbt_is_deleted, cast(dbt_valid_from as string), cast(dbt_valid_to as string) "

@@ -4,7 +4,8 @@
     {%- if execute -%}
         {%- set columns = dbt_cdc._columns_of_source(sql) -%}
         {%- set faults = dbt_cdc._source_shape_faults(strategy, sql, columns, options) + dbt_cdc._untyped_faults(columns)
-            + dbt_cdc._source_faults(strategy, sql) + dbt_cdc._blank_partition_faults(strategy, sql, columns) -%}
+            + dbt_cdc._source_faults(strategy, sql) + dbt_cdc._blank_partition_faults(strategy, sql, columns)
+            + dbt_cdc._for_format('new_snapshot_faults', config.get('file_format'))() -%}
         {%- if options.operational_metadata and strategy.updated_at | trim != snapshot_get_time() | trim
                and dbt_cdc._type_of_expression(strategy.updated_at, columns, sql) == 'string' -%}
             {%- do faults.extend(dbt_cdc._updated_at_faults(

@@ -101,10 +101,12 @@ def test_without_the_package_dbt_needs_a_record_key_of_its_own(project: Project)
     key = "tblproperties: {primaryKey: dbt_scd_id}"
     project.write({"snapshots/good.yml": SNAPSHOT.format(name="good", key="id", config=key)})
     project.write({"snapshots/bad.yml": SNAPSHOT.format(name="bad", key="id", config="enabled: true")})
+    other = "tblproperties: {primaryKey: dbt_scd_id, type: mor}, partition_by: part"
+    project.write({"snapshots/other.yml": SNAPSHOT.format(name="other", key="id", config=other)})
     supply(project, "(1, 'x', 'NEW'), (2, 'x', 'NEW')")
     project.dbt("snapshot")
     supply(project, "(1, 'x', 'OLD'), (2, 'x', 'NEW')")
-    project.dbt("snapshot")
+    project.dbt("snapshot", "--select", "good", "bad")
 
     state = "select id, status, dbt_valid_to is null from {schema}.%s order by id, dbt_valid_from"
     assert project.rows(state % "good") == [(1, "NEW", False), (1, "OLD", True), (2, "NEW", True)]
@@ -112,23 +114,29 @@ def test_without_the_package_dbt_needs_a_record_key_of_its_own(project: Project)
     assert project.rows(state % "bad") == [(1, "NEW", False), (2, "NEW", True)]
 
     project.configure()
-    message = project.error("snapshot", "--select", "bad")
+    message = project.error("snapshot", "--select", "bad", "other")
     assert "is id, expected dbt_scd_id: Hudi keeps one row for each record key" in message
+    assert "other is merge-on-read, expected copy-on-write" in message
+    assert "other is partitioned by part, expected no partitions" in message
+    assert message.count("drop the table, and leave") == 3
     assert project.rows(state % "bad") == [(1, "NEW", False), (2, "NEW", True)]
 
 
-def test_history_is_adopted_and_merge_on_read_is_refused(project: Project) -> None:
+def test_history_is_adopted_and_tables_that_can_have_none_are_refused_before_they_are_made(project: Project) -> None:
     project.write({"snapshots/grown.yml": SNAPSHOT.format(name="grown", key="id", config="hard_deletes: ignore")})
-    project.write({"snapshots/read.yml": SNAPSHOT.format(name="merged", key="id", config="tblproperties: {type: mor}")})
+    other = "tblproperties: {primaryKey: id, type: mor}, partition_by: [part]"
+    project.write({"snapshots/other.yml": SNAPSHOT.format(name="other", key="id", config=other)})
     supply(project, "(1, 'x', 'NEW')")
-    project.dbt("snapshot")
-    supply(project, "(1, 'x', 'OLD')")
     message = project.error("snapshot")
-    assert "Target table's field(dbt_valid_to) cannot be the right-value of the update clause for MOR table" in message
-    assert project.rows("select status from {schema}.merged") == [("NEW",)]
+    assert "other is id, expected dbt_scd_id: Hudi keeps one row for each record key" in message
+    assert "other is merge-on-read, expected copy-on-write" in message
+    assert "other is partitioned by part, expected no partitions" in message
+    assert project.tables() == {"things", "grown"}
+    project.remove("snapshots/other.yml")
+    supply(project, "(1, 'x', 'OLD')")
+    project.dbt("snapshot")
 
     adopt = ["run-operation", "adopt_operational_metadata", "--args", "{snapshot: grown}"]
-    project.remove("snapshots/read.yml")
     project.write({"snapshots/grown.yml": SNAPSHOT.format(name="grown", key="id", config=METADATA)})
     columns = project.columns("grown")
     project.error(*adopt)

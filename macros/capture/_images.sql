@@ -33,13 +33,13 @@
 
 
 {%- macro _rename_faults(table, version, types) -%}
-    {#- A column that is gone and another of its type that has come since count as one that was renamed. -#}
+    {#- A column that is gone and another of its type (any, where that is not known) that has come since count as one that was renamed. -#}
     {%- set now, faults = dbt_cdc._types_by_name(table.columns), [] -%}
     {%- for old, type in types.items() if old not in now and dbt_cdc._is_own_column(old, table.format) -%}
-        {%- for new in now if new not in types and now[new] == type -%}
+        {%- for new in now if new not in types and type in ['unknown', now[new]] -%}
             {%- do faults.append("changes of " ~ table.source ~ ": version " ~ version ~ " has a column " ~ old ~ " and no " ~ new
-                ~ " of the same type, which counts as its new name, expected a range that begins after the renaming: images"
-                ~ " have the columns that the table has now") -%}
+                ~ (' of the same type' if type != 'unknown' else '') ~ ", which counts as its new name, expected a range that begins"
+                ~ " after the renaming: images have the columns that the table has now") -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}

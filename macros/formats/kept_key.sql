@@ -4,6 +4,8 @@
 
 
 {%- macro hudi__kept_key(relation) -%}
-    {%- set fields = dbt_cdc._hudi_properties(relation).get('hoodie.table.recordkey.fields') -%}
+    {#- A record key may be in several partitions. -#}
+    {%- set own = dbt_cdc._hudi_properties(relation) -%}
+    {%- set fields = own.get('hoodie.table.recordkey.fields') if not own.get('hoodie.table.partition.fields') else none -%}
     {%- do return(fields.split(',') | map('trim') | list if fields else none) -%}
 {%- endmacro -%}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+from typing import Any
 
 import pytest
 
@@ -180,6 +182,100 @@ def test_what_was_cleaned_or_archived_is_an_error_that_says_what_is_left(changes
     assert expected.format("what can still be read", left["bare"][-2]) in gone["bare_gone"]
     assert "begins before the change feed" in gone["archived_gone"]
     assert not {"fed_gone", "bare_gone", "archived_gone"} & changes.project.tables()
+
+
+def test_commits_of_which_hudis_query_tells_what_is_not_so_are_compared(changes: Changes) -> None:
+    changes.project.sql("set hoodie.spark.sql.insert.into.operation = upsert")
+    changes.create(
+        "late",
+        "id int, v string, ts int, _hoodie_is_deleted boolean",
+        properties="type = 'mor', preCombineField = 'ts'",
+    )
+    changes.write(
+        "late",
+        "insert into {t} values (1, 'a', 10, false), (2, 'a', 10, false)",
+        "insert into {t} values (1, 'a', 5, true), (2, 'a', 11, true)",
+        "insert into {t} values (1, 'b', 12, false)",
+    )
+    changes.project.sql("reset hoodie.spark.sql.insert.into.operation")
+    changes.create("streamed", "id int, v string, at timestamp")
+    for value in ("a", "b"):
+        stream_milliseconds(changes.project, "streamed", 1, value, 1704164645678)
+    changes.ask(late_cdc="'{schema}.late'", streamed_cdc="'{schema}.streamed'")
+    changes.project.dbt("run")
+
+    assert changes.answer("late_cdc", "late") == [
+        ("i", None, (1, "a", 10)),
+        ("i", None, (2, "a", 10)),
+        ("d", (2, "a", 10), None),
+        ("u", (1, "a", 10), (1, "b", 12)),
+    ]
+    at = datetime.datetime(2024, 1, 2, 3, 4, 5, 678000)
+    assert changes.answer("streamed_cdc", "streamed") == [("i", None, (1, "a", at)), ("u", (1, "a", at), (1, "b", at))]
+
+
+def stream_milliseconds(project: Project, table: str, key: int, value: str, moment: int) -> None:
+    """A commit of one row by a schema of the writer's own, as streams into Hudi have it: `at` in milliseconds."""
+    java: Any = project.spark._jvm
+    context = project.spark.sparkContext._jsc
+    kinds = {"id": "int", "v": "string", "at": {"type": "long", "logicalType": "timestamp-millis"}}
+    fields = [{"name": name, "type": ["null", kind], "default": None} for name, kind in kinds.items()]
+    schema = json.dumps({"type": "record", "name": f"{table}_record", "namespace": f"hoodie.{table}", "fields": fields})
+    record = java.org.apache.avro.generic.GenericData.Record(java.org.apache.avro.Schema.Parser().parse(schema))
+    for name, field in (("id", key), ("v", value), ("at", moment)):
+        record.put(name, field)
+    hudi = java.org.apache.hudi
+    row = hudi.common.model.HoodieAvroRecord(
+        hudi.common.model.HoodieKey(str(key), ""), hudi.common.model.OverwriteWithLatestAvroPayload(record, 0)
+    )
+    rows = java.java.util.ArrayList()
+    rows.add(row)
+    [place] = [line[1] for line in project.rows(f"describe extended {{schema}}.{table}") if line[0] == "Location"]
+    config = hudi.config.HoodieWriteConfig.newBuilder().withPath(place).withSchema(schema).forTable(table)
+    config = config.withEmbeddedTimelineServerEnabled(False).withEngineType(hudi.common.engine.EngineType.SPARK).build()
+    client = hudi.client.SparkRDDWriteClient(hudi.client.common.HoodieSparkEngineContext(context), config)
+    instant = client.startCommit()
+    assert client.commit(instant, client.upsert(context.parallelize(rows, 1), instant))
+    client.close()
+    project.sql(f"refresh table {{schema}}.{table}")
+
+
+def test_keys_and_names_that_hudi_does_not_tell_are_asked_for(changes: Changes) -> None:
+    """A record key may be in several partitions; of an older version it gives no types."""
+    project = changes.project
+    project.sql(
+        "create table {schema}.placed (id int, v string, place string) using hudi partitioned by (place)"
+        " tblproperties (primaryKey = 'id')"
+    )
+    changes.write(
+        "placed", "insert into {t} values (1, 'a', 'x'), (1, 'b', 'y')", "update {t} set v = 'c' where place = 'y'"
+    )
+    evolution = ("schema.on.read.enable", "datasource.write.schema.allow.auto.evolution.column.drop")
+    for name in evolution:
+        project.sql(f"set hoodie.{name} = true")
+    changes.create("renamed", "id int, v string, w int", feed=False)
+    changes.write(
+        "renamed",
+        "insert into {t} values (1, 'a', 1)",
+        "alter table {t} rename column v to text",
+        "update {t} set w = 2",
+    )
+    first = {table: changes.versions(table)[0] for table in ("placed", "renamed")}
+    changes.ask(
+        placed_by_none=f"'{{schema}}.placed', begin={first['placed']}",
+        placed_by_both=f"'{{schema}}.placed', begin={first['placed']}, unique_key=['id', 'place']",
+        renamed_before=f"'{{schema}}.renamed', begin={first['renamed']}",
+        renamed_since=f"'{{schema}}.renamed', begin={changes.versions('renamed')[1]}",
+    )
+    messages = project.error("run").replace("\n  ", " ")
+    for name in evolution:
+        project.sql(f"reset hoodie.{name}")
+
+    assert "(no change feed is on) needs the key, got no unique_key" in messages
+    assert f"version {first['renamed']} has a column v and no text, which counts as its new name" in messages
+    assert changes.answer("placed_by_both", "placed") == [("u", (1, "b", "y"), (1, "c", "y"))]
+    assert changes.answer("renamed_since", "renamed") == [("u", (1, "a", 1), (1, "a", 2))]
+    assert not {"placed_by_none", "renamed_before"} & project.tables()
 
 
 def test_what_hudi_itself_refuses(changes: Changes) -> None:

@@ -49,6 +49,16 @@
 {%- endmacro -%}
 
 
+{%- macro _or_shown_no_later(shape) -%}
+    {#- dbt's dbt_scd_id is made of what the session's clock shows of an instant: where clocks go back, an earlier time or the same. -#}
+    {%- set conditions = [''] -%}
+    {%- for known in ['dbt_cdc_valid_from'] + (['dbt_cdc_last_end'] if shape.any_returning else []) if shape.time_type == 'timestamp' -%}
+        {%- do conditions.append('coalesce(cast(dbt_cdc_updated_at as timestamp_ntz) <= cast(' ~ known ~ ' as timestamp_ntz), false)') -%}
+    {%- endfor -%}
+    {%- do return(conditions | join(' or ')) -%}
+{%- endmacro -%}
+
+
 {%- macro _run_time(type, known=[]) -%}
     {#- The snapshot's own time in the type of updated_at (in UTC, whatever the session's zone, where that has no zone), or
         that of the known times which lies beyond it. -#}
@@ -97,7 +107,8 @@
     {%- endfor -%}
     {%- set scd_id -%}
         case when dbt_cdc_kind = 'delete' then {{ snapshot_hash_arguments(['dbt_cdc_scd_id', 'dbt_cdc_now']) | trim }}
-            when dbt_cdc_is_late then {{ snapshot_hash_arguments(['dbt_cdc_new_scd_id', 'dbt_cdc_now']) | trim }}
+            when dbt_cdc_is_late{{ dbt_cdc._or_shown_no_later(shape) }}
+                then {{ snapshot_hash_arguments(['dbt_cdc_new_scd_id', 'dbt_cdc_now']) | trim }}
             else dbt_cdc_new_scd_id end
     {%- endset -%}
     {%- do values.update({

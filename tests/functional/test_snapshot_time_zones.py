@@ -8,7 +8,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from tests.support.places import write_zone
+from tests.support.places import in_zone, write_zone
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 
@@ -42,6 +42,16 @@ snapshots:
       updated_at: local_at
       hard_deletes: invalidate
       meta: {dbt_cdc: {operational_metadata: true, effective_timestamp_type: timestamp}}
+"""
+SNAPSHOT_OF_HOURS = """
+snapshots:
+  - name: s
+    relation: source('raw', 'things')
+    config:
+      unique_key: id
+      strategy: timestamp
+      updated_at: at
+      meta: {dbt_cdc: {change_log: key_op}}
 """
 KEPT = ("kept_as_instants", "--vars", "{default_high_dttm: '9999-12-30'}")
 #: How docs/snapshots.md compares the package's times with dbt's own, whatever the session's zone.
@@ -96,6 +106,26 @@ def test_open_records_are_read_and_found_in_every_pairing_of_zones(project: Proj
             check_instants(project, zone)
     finally:
         project.spark.conf.set("spark.sql.session.timeZone", str(zone_of_tests))
+
+
+@pytest.mark.one_format("delta")
+def test_versions_of_an_hour_that_clocks_show_twice_have_ids_of_their_own(project: Project) -> None:
+    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT_OF_HOURS})
+    with in_zone(project, "America/New_York"):
+        for at in ("05:30", "06:30", "07:30"):
+            supply(project, f"(1, timestamp '2024-11-03 {at}:00Z')", "id, at")
+            snapshot(project)
+        versions = project.rows(
+            "select cast(dbt_valid_from as string), unix_seconds(dbt_valid_from) % 86400 / 3600, dbt_valid_to is null from"
+            " {schema}.s order by 2"
+        )
+    assert versions == [
+        ("2024-11-03 01:30:00", 5.5, False),
+        ("2024-11-03 01:30:00", 6.5, False),
+        ("2024-11-03 02:30:00", 7.5, True),
+    ]
+    assert project.rows("select count(distinct dbt_scd_id) from {schema}.s") == [(3,)]
+    assert project.rows("select op, count(*) from {schema}.s__changes group by op order by op") == [("i", 3), ("u", 2)]
 
 
 def check(project: Project, table: str, zone: str) -> None:

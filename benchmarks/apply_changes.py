@@ -80,7 +80,7 @@ class Bench:
             self.spark.sql(f"alter table bench.{table} set tblproperties ({setting})")
 
     def feed(self, name: str, keys: str, rows: int, sequence: int) -> None:
-        """A feed of `rows` events of one sequence, each of which changes its row; `keys`: SQL over its number `n`.
+        """A feed of `rows` events of one sequence; `keys`: SQL over its number `n`.
 
         From sequence 2 on, every twentieth event is a delete.
         """

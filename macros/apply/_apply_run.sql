@@ -95,6 +95,7 @@
         {%- do dbt_cdc._apply_purge_markers(plan.ledger, plan.batch) -%}
     {%- else -%}
         {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
+        {%- do dbt_cdc._apply_check_ledger(plan) -%}
         {%- if dbt_cdc._apply_purge_obstacle(state.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
         {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
     {%- endif -%}

@@ -44,7 +44,7 @@
 {%- endmacro -%}
 
 
-{%- macro _decimal_of_bytes(raw, name, type, scale) -%}
+{%- macro _decimal_of_bytes(raw, name, type, scale=none) -%}
     {#- Big-endian two's complement of the unscaled number: padded to 16 bytes, two halves of 64 bits. -#}
     {%- set digits = "hex(try_to_binary(" ~ raw ~ ", 'base64'))" -%}
     {%- set padded = 'lpad(' ~ digits ~ ", 32, if(" ~ digits ~ " >= '8', 'F', '0'))" -%}

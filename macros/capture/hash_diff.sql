@@ -28,7 +28,7 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
         {#- the load has put the model in its place -#}
         {%- do adapter.cache_dropped(existing) -%}
     {%- endif -%}
-    {%- do dbt_cdc._keep_change_log(this) -%}
+    {%- do dbt_cdc._keep_change_log(this, restart=begins) -%}
 
     {%- set built = dbt_cdc._load_relation(this) if existing is none or foreign else existing -%}
     {#- not on the sensitive columns: they are kept apart so that grants can differ -#}

@@ -56,7 +56,7 @@
         {%- if not dbt_cdc._is_told_since(table, version) -%}
             {%- do return([read ~ "is older than what the table's changes can still be told from (its feed was switched on"
                            ~ " later, a column was renamed, VACUUM or Hudi's cleaning took the files, or Delta, without a feed, reads"
-                           ~ " nothing older than delta.deletedFileRetentionDuration: raise that, or switch the feed on)" ~ remedy]) -%}
+                           ~ " nothing older than delta.deletedFileRetentionDuration: raise that)" ~ remedy]) -%}
         {%- endif -%}
         {%- do return([]) -%}
     {%- endfor -%}

@@ -23,10 +23,15 @@
 {%- endmacro -%}
 
 
-{#- What keeps a table's change feed from being read: columns that it can't hold. -#}
+{#- What keeps a table's change feed from being read: columns that it can't hold, settings of the session. -#}
 
 {%- macro delta__feed_faults(columns) -%}
     {%- set faults = [] -%}
+    {#- asked at a run's start, too, but not for a model that comes here by a macro of its project -#}
+    {%- if dbt_cdc._session_setting('spark.sql.caseSensitive') | lower == 'true' -%}
+        {%- do faults.append("spark.sql.caseSensitive must be false where Delta's change feed is read, got true: ranges of versions"
+                             ~ " are told apart by small and capital letters in the table's name; take the setting out") -%}
+    {%- endif -%}
     {%- for name in dbt_cdc._without_delta_feed(columns | map(attribute='name')) -%}
         {%- do faults.append("the column " ~ name ~ " has a name by which Delta's change feed fails: rename it") -%}
     {%- endfor -%}

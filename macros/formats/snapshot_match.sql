@@ -111,8 +111,10 @@
 
 {%- macro delta__new_key_faults(shape) -%}
     {#- A source that has been char(n), too, and gives text now. -#}
-    {%- set faults, lengths = [], dbt_cdc._char_keys(shape) -%}
-    {%- for name, length in lengths.items() -%}
+    {%- set faults, plain = [], [] -%}
+    {#- an expression such as trim(id) finds them -#}
+    {%- for key in dbt_cdc._keys(shape.strategy) -%}{%- do plain.append(dbt_cdc._unquoted(key) | lower) -%}{%- endfor -%}
+    {%- for name, length in dbt_cdc._char_keys(shape).items() if name in plain -%}
         {%- set value = dbt_cdc._quote(name) -%}
         {%- set short = run_query('select count(*) from ' ~ shape.staging ~ " where dbt_cdc_kind = 'insert' and length(" ~ value ~ ') < '
                                   ~ length)[0][0] -%}

@@ -22,7 +22,7 @@
 
 
 {%- macro _nodes_using_package() -%}
-    {#- The nodes of this run that are built by this package, or call its macros. -#}
+    {#- The nodes of this run that are built by this package, call its macros or, in Python, name it. -#}
     {%- set names, ours = [], ['hash_diff', 'apply_changes'] + ([] if dbt_cdc._snapshot_macros().dbt else ['snapshot']) -%}
     {%- for node in dbt_cdc._selected_nodes()
         if node.config.get('materialized') in ours or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ')

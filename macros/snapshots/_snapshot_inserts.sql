@@ -49,13 +49,11 @@
 {%- endmacro -%}
 
 
-{%- macro _or_shown_no_later(shape) -%}
-    {#- dbt's dbt_scd_id is made of what the session's clock shows of an instant: where clocks go back, an earlier time or the same. -#}
-    {%- set conditions = [''] -%}
-    {%- for known in ['dbt_cdc_valid_from'] + (['dbt_cdc_last_end'] if shape.any_returning else []) if shape.time_type == 'timestamp' -%}
-        {%- do conditions.append('coalesce(cast(dbt_cdc_updated_at as timestamp_ntz) <= cast(' ~ known ~ ' as timestamp_ntz), false)') -%}
-    {%- endfor -%}
-    {%- do return(conditions | join(' or ')) -%}
+{%- macro _or_shown_twice(shape) -%}
+    {#- dbt's dbt_scd_id is made of what the session's clock shows of an instant: where clocks go back, an hour's second time is
+        shown as its first. -#}
+    {%- if shape.time_type != 'timestamp' -%}{%- do return('') -%}{%- endif -%}
+    {%- do return(' or coalesce(cast(cast(dbt_cdc_updated_at as timestamp_ntz) as timestamp_ltz) <> dbt_cdc_updated_at, false)') -%}
 {%- endmacro -%}
 
 
@@ -107,7 +105,7 @@
     {%- endfor -%}
     {%- set scd_id -%}
         case when dbt_cdc_kind = 'delete' then {{ snapshot_hash_arguments(['dbt_cdc_scd_id', 'dbt_cdc_now']) | trim }}
-            when dbt_cdc_is_late{{ dbt_cdc._or_shown_no_later(shape) }}
+            when dbt_cdc_is_late{{ dbt_cdc._or_shown_twice(shape) }}
                 then {{ snapshot_hash_arguments(['dbt_cdc_new_scd_id', 'dbt_cdc_now']) | trim }}
             else dbt_cdc_new_scd_id end
     {%- endset -%}

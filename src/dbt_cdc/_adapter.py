@@ -54,10 +54,11 @@ class _AfterImport(MetaPathFinder, Loader):
 
 
 def _version_beside(package: Path) -> str:
-    """The version; marked where the dbt package has code of another revision."""
+    """The version; marked where the dbt package has code of another revision. Compiled code alone can't tell."""
     import dbt_cdc
 
-    is_same = not package.is_dir() or _code(package) == _code(Path(__file__).parent)
+    own, other = _code(Path(__file__).parent), _code(package)
+    is_same = not own or not other or own == other
     return dbt_cdc.__version__ if is_same else f"{dbt_cdc.__version__} of another revision"
 
 

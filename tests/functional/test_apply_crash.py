@@ -478,7 +478,7 @@ def test_a_refused_batch_says_that_an_interrupted_run_was_finished_before_it(pro
 
 
 def test_a_run_whose_tables_another_makes_anew_meanwhile_leaves_them_alone(project: Project) -> None:
-    of_batches(project, "anew", "values (1, 'a', 1)", "values (1, 'b', 2)")
+    of_batches(project, "anew", "values (1, 'z', 0), (1, 'a', 1)", "values (1, 'b', 2)")
     project.dbt("run", "--vars", "{run: 0}")
 
     def made_anew(by: str) -> list[str]:
@@ -490,13 +490,22 @@ def test_a_run_whose_tables_another_makes_anew_meanwhile_leaves_them_alone(proje
             f"insert into {{schema}}.anew__events (_dbt_cdc_kind, _dbt_cdc_batch) values {markers}",
         ]
 
-    moments = {"nothing was written": "create table {}__dbt_tmp_", "its events are kept in": "insert into {}__events` "}
-    for written, moment in moments.items():
-        with meanwhile(project, "anew", *made_anew(written), at=moment):
+    recorded = "select _dbt_cdc_sequence from {schema}.anew__events where _dbt_cdc_kind = 'upsert' order by 1"
+    # while it makes its batch, before a purge that is due, and before it records its events
+    for number, (moment, written, events) in enumerate(
+        [
+            ("create table {}__dbt_tmp_", "nothing was written", [(0,), (1,)]),
+            ("create table {}__dbt_tmp_\\w+_touched", "nothing was written", [(0,), (1,)]),
+            ("insert into {}__events` ", "its events are kept in", [(1,), (2,)]),
+        ]
+    ):
+        with meanwhile(project, "anew", *made_anew(f"run {number}"), at=moment):
             error = project.error("run", "--vars", "{run: 1}")
         assert "another run of this model made its tables at the same time and was first: run it again" in error
         assert written in error
         assert project.rows("select * from {schema}.anew") == [(1, "a")]
+        assert project.rows(recorded) == events
+        project.sql("update {schema}.anew__events set _dbt_cdc_processed_at = now() - interval 3 days")
     project.dbt("run", "--vars", "{run: 1}")
     assert project.rows("select * from {schema}.anew") == [(1, "b")]
 

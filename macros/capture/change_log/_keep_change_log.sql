@@ -45,13 +45,15 @@
 {%- endmacro -%}
 
 
-{%- macro _keep_change_log(relation) -%}
-    {#- To be called by a materialization after its last write. The log begins anew where the table was built anew: what
-        _restart_change_log gave has said so. (Another run may have begun the log of the new table by now.) -#}
+{%- macro _keep_change_log(relation, restart=false) -%}
+    {#- To be called by a materialization after its last write. `restart`: the table was built anew. Its log begins anew, unless
+        another run has begun that of the new table by now; one beside us may have taken away what _restart_change_log noted. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
+    {%- set noted = dbt_cdc._restart_change_log(relation) if restart else none -%}
+    {%- if noted -%}{%- do run_query(noted) -%}{%- endif -%}
     {%- if dbt_cdc._bring_up_change_log(relation, mode) -%}
         {%- do run_query(dbt_cdc._restarts_statement(log, false)) -%}
     {%- endif -%}

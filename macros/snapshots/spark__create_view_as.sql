@@ -9,6 +9,15 @@
 
 
 {%- macro _catalog_holds_views() -%}
-    {#- Iceberg's Hadoop catalogs are folders of tables. -#}
-    {%- do return(dbt_cdc._session_setting('spark.sql.catalog.' ~ dbt_cdc._own_catalog() ~ '.type') | lower != 'hadoop') -%}
+    {#- Of Iceberg's catalogs, named by type or by class, these keep tables alone, and so does a JDBC one in its first schema. -#}
+    {%- set without = ['hadoop', 'glue', 'bigquery', 'bigquerymetastore', 'dynamodb', 'ecs', 'snowflake'] -%}
+    {%- set catalog = 'spark.sql.catalog.' ~ dbt_cdc._own_catalog() ~ '.' -%}
+    {%- for setting in ['type', 'catalog-impl'] -%}
+        {%- set kind = dbt_cdc._session_setting('`' ~ catalog ~ setting ~ '`').split('.')[-1] | lower | replace('catalog', '') -%}
+        {%- if kind in without -%}{%- do return(false) -%}{%- endif -%}
+        {%- if kind == 'jdbc' -%}
+            {%- do return(dbt_cdc._session_setting('`' ~ catalog ~ 'jdbc.schema-version`') | upper == 'V1') -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(true) -%}
 {%- endmacro -%}

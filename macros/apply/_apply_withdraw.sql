@@ -8,7 +8,7 @@
         {%- do return(none) -%}
     {%- endif -%}
     {%- set withdrawn = dbt_cdc._apply_withdraw(plan, plan.batch) -%}
-    {%- do dbt_cdc._apply_check_ledger(plan) -%}
+    {%- do dbt_cdc._apply_check_ledger(plan, 'its image was taken back') -%}
     {%- do dbt_cdc._apply_forget_collected(plan) -%}
     {%- do dbt_cdc._apply_to_target(plan, [withdrawn]) -%}
     {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],

@@ -19,7 +19,8 @@
             {%- set now.signature, now.everything = after.signature, now.everything or after.everything -%}
             {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
             {%- do dbt_cdc._apply_forget_collected(plan) -%}
-            {%- do dbt_cdc._apply_check_ledger(plan, batches) -%}
+            {%- do dbt_cdc._apply_check_ledger(plan, 'its events are kept in ' ~ plan.ledger ~ ' for the next run to show'
+                                                     if plan.batch in batches and after.recorded else none) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- if not now.settled -%}
@@ -35,7 +36,7 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_check_ledger(plan, batches=[]) -%}
+{%- macro _apply_check_ledger(plan, wrote=none) -%}
     {#- Whenever the batches of other runs have been looked at: one may have made the ledger anew, by other options, or have
         recorded events with columns that this run does not know, and would leave as they are. -#}
     {%- set known, others = plan.recorded + (plan.new | map(attribute='name') | map('lower') | list), [] -%}
@@ -45,10 +46,7 @@
     {%- set fault = dbt_cdc._apply_other_was_first() if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != plan.generation
         else "another run of this model has added the column(s) " ~ others | join(', ') ~ " at the same time: run it again" if others
         else none -%}
-    {%- if fault -%}
-        {%- do dbt_cdc._apply_fail(plan, [fault], wrote='its events are kept in ' ~ plan.ledger ~ ' for the next run to show'
-                                                        if plan.batch in batches else none) -%}
-    {%- endif -%}
+    {%- if fault -%}{%- do dbt_cdc._apply_fail(plan, [fault], wrote) -%}{%- endif -%}
 {%- endmacro -%}
 
 

@@ -38,7 +38,7 @@
     {%- endcall -%}
     {%- do dbt_cdc._report_outcome(written.message, written.operations) -%}
 
-    {%- do dbt_cdc._keep_change_log(this, restart=state.replace) -%}
+    {%- do dbt_cdc._keep_change_log(this, restart=plan.replace) -%}
     {%- do apply_grants(this, config.get('grants'), should_revoke(state.target, full_refresh_mode=state.replace)) -%}
     {%- do dbt_cdc._apply_docs(relations.target) -%}
 

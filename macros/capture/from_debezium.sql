@@ -109,9 +109,9 @@
                 when source['connector'] in ('sqlserver', 'db2')
                     then concat_ws('/', source['commit_lsn'], source['change_lsn'], {{ padded.event_serial_no }})
                 when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, trim(source['rs_id']), {{ padded.ssn }})
-                when source['connector'] = 'postgresql' and source['lsn'] is null then raise_error(
-                    {{ dbt_cdc._literal("dbt_cdc: from_debezium: a row, such as one read by an incremental snapshot, has no lsn, by which"
-                        ~ " changes of PostgreSQL are ordered; expected `sequence`, such as the offset in its topic: give it from"
+                when source['connector'] = 'postgresql' and (source['snapshot'] = 'incremental' or source['lsn'] is null) then raise_error(
+                    {{ dbt_cdc._literal("dbt_cdc: from_debezium: a row that an incremental snapshot has read, or without an lsn, has no"
+                        ~ " place among the changes of PostgreSQL; expected `sequence`, such as the offset in its topic: give it from"
                         ~ " the start") }})
                 when source['connector'] = 'postgresql' then lpad(source['lsn'], 20, '0')
                 else lpad(coalesce(source['ts_ms'], ts_ms), 20, '0')

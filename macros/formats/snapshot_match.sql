@@ -111,13 +111,18 @@
 
 {%- macro delta__new_key_faults(shape) -%}
     {#- A source that has been char(n), too, and gives text now. -#}
-    {%- set faults, plain = [], [] -%}
-    {#- an expression such as trim(id) finds them -#}
-    {%- for key in dbt_cdc._keys(shape.strategy) -%}{%- do plain.append(dbt_cdc._unquoted(key) | lower) -%}{%- endfor -%}
-    {%- for name, length in dbt_cdc._char_keys(shape).items() if name in plain -%}
-        {%- set value = dbt_cdc._quote(name) -%}
-        {%- set short = run_query('select count(*) from ' ~ shape.staging ~ " where dbt_cdc_kind = 'insert' and length(" ~ value ~ ') < '
-                                  ~ length)[0][0] -%}
+    {%- set faults, keys = [], dbt_cdc._keys(shape.strategy) -%}
+    {%- set numbered, other = dbt_cdc._numbered(keys), [] -%}
+    {%- for key in keys -%}{%- do other.append('not (' ~ key ~ ' <=> ' ~ numbered[loop.index0] ~ ')') -%}{%- endfor -%}
+    {%- for name, length in dbt_cdc._char_keys(shape).items() -%}
+        {%- set value, columns = dbt_cdc._quote(name), [] -%}
+        {%- set kept = 'if(length(' ~ value ~ ') < ' ~ length ~ ', rpad(' ~ value ~ ', ' ~ length ~ '), ' ~ value ~ ') as ' ~ value -%}
+        {%- for column in shape.source_columns -%}
+            {%- do columns.append(kept if column | lower == name else dbt_cdc._quote(column)) -%}
+        {%- endfor -%}
+        {#- by what the table will keep, other keys than these: trim(id) is none -#}
+        {%- set short = run_query('select count(*) from (select ' ~ (columns + numbered) | join(', ') ~ ' from ' ~ shape.staging
+            ~ " where dbt_cdc_kind = 'insert') as kept where " ~ other | join(' or '))[0][0] -%}
         {%- if short -%}
             {%- do faults.append("column '" ~ name ~ "' of " ~ shape.target ~ ", a part of unique_key, is char(" ~ length ~ "), and "
                 ~ short ~ " new key(s) are shorter: the table would fill them up with spaces, and they would not be found again. Give"

@@ -206,6 +206,38 @@ def test_a_first_load_goes_on_with_the_log_that_the_next_run_has_begun(
     assert project.rows("select id from {schema}.hashed") == [(1,)]
 
 
+@pytest.mark.one_format("iceberg")
+def test_the_log_of_a_table_that_is_made_anew_begins_anew_beside_another_run(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"sequence_by": "seq", "except_column_list": ["seq"], "change_log": "key_op"}
+    config = f"materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {options!r}}}"
+    rows = "select 1 as id, 'a' as v, 1 as seq union all select 2, '{{ var('v') }}', {{ var('seq') }}"
+    project.write({"models/applied.sql": f"{{{{ config({config}) }}}} {rows}"})
+    for seq, value in enumerate("bc"):
+        project.dbt("run", "--vars", f"{{v: {value}, seq: {seq}}}")
+    log = "select op, count(*) from {schema}.applied__changes group by op order by op"
+    assert project.rows(log) == [("i", 2), ("u", 1)]
+    stock, noted = session.Cursor.execute, []
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        """Another run goes on with the log while the table is being made, and so takes back that it begins anew."""
+        if re.search(r"create (or replace )?table \S+\bapplied`?\s", sql):
+            noted.append(project.rows("show tblproperties {schema}.applied__changes ('dbt_cdc.restarts')"))
+            project.sql("alter table {schema}.applied__changes set tblproperties ('dbt_cdc.restarts' = 'f a l s e')")
+        stock(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", execute)
+    # in a full refresh, and where one that was killed is finished
+    for seq, full_refresh in enumerate((["--full-refresh"], []), 2):
+        if not full_refresh:
+            project.sql("alter table {schema}.applied__events set tblproperties ('dbt_cdc.generation' = 'n e w')")
+        project.dbt("run", *full_refresh, "--vars", f"{{v: d, seq: {seq}}}")
+        assert project.rows(log) == [("i", 2)]
+        assert project.rows("select * from {schema}.applied order by id") == [(1, "a"), (2, "d")]
+    assert [value for ((_, value),) in noted] == ["t r u e", "t r u e"]
+
+
 def run_at_once(project: Project, statement: str, times: int) -> list[str]:
     """Run a statement several times at the same time; what those said that were refused."""
 

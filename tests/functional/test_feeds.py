@@ -342,7 +342,8 @@ MISREAD_TABLES: dict[str, tuple[list[Any], str]] = {
     "decimals": (texts([payload("c", 1, after={"amount": "1234"})]), "value string"),
     "times": (texts([payload("c", 1, after={"at": 1700000000000})]), "value string"),
     "numbers": (texts([payload("c", 1, after={"amount": TOO_LONG})]), "value string"),
-    "increments": (texts([{**payload("r", 1, after={"id": 1}), "source": INCREMENTAL}]), "value string"),
+    "increments": (texts([payload("r", 1, after={"id": 1}, source=INCREMENTAL)]), "value string"),
+    "placeless": (texts([{**payload("c", 1, after={"id": 1}), "source": POSTGRES}]), "value string"),
     "flattened": (texts([{"id": 1, "__op": "c"}]), "value string"),
     "broken": ([('{"op": "c", "after": {"id": ',)], "value string"),
     "documents": (texts([payload("c", 1, after=DOCUMENT)]), "value string"),
@@ -388,10 +389,15 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
             f" get it as Debezium wrote it: {TOO_LONG}",
         ),
     ),
-    "increments_read": (
-        f"from_debezium({table('increments')}, columns={{'id': 'int'}})",
-        ("a row, such as one read by an incremental snapshot, has no lsn, by which changes of PostgreSQL are ordered",),
-    ),
+    **{
+        f"{name}_read": (
+            f"from_debezium({table(name)}, columns={{'id': 'int'}})",
+            (
+                "incremental snapshot has read, or without an lsn, has no place among the changes of PostgreSQL; expected `sequence`",
+            ),
+        )
+        for name in ("increments", "placeless")
+    },
     "flattened_read": (
         f"from_debezium({table('flattened')}, columns={{'id': 'int'}})",
         ("flattened has a row that is no Debezium envelope",),

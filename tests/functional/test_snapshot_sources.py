@@ -268,7 +268,9 @@ def test_a_snapshot_whose_name_needs_quotes_goes_on(project: Project) -> None:
 @pytest.mark.parametrize("meta", [{}, ON], ids=["stock columns", "operational columns"])
 def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta: dict[str, Any]) -> None:
     key = {"unique_key": ["id", "part"], "hard_deletes": "invalidate", "meta": meta}
-    write(project, s={**CHECKED, **key}, timed={**BY_TIME, **key, "updated_at": "at"})
+    joined = {**CHECKED, **key, "unique_key": "concat(id, '-', part)"}
+    trimmed = {**CHECKED, **key, "unique_key": "trim(id)"}
+    write(project, s={**CHECKED, **key}, timed={**BY_TIME, **key, "updated_at": "at"}, joined=joined, trimmed=trimmed)
     project.sql("create table {schema}.things (id char(5), part int, status string, at char(26)) using delta")
     project.sql(
         "insert into {schema}.things values ('k1', 1, 'a', '2024-01-01 00:00:00'), ('k2', 1, 'b', '2024-01-01 00:00:00')"
@@ -296,7 +298,7 @@ def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta
         ("k3   ", 1, "c", True),
     ]
     # a source that fills nothing up any more
-    before = {name: project.contents(name) for name in ("s", "timed")}
+    before = {name: project.contents(name) for name in ("s", "timed", "joined")}
     supply(
         project,
         "('k1', 1, 'z', '2024-01-02 00:00:00'), ('k4   ', 1, 'd', '2024-01-02 00:00:00')",
@@ -304,8 +306,16 @@ def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta
     )
     error = project.error("snapshot")
     told = "a part of unique_key, is char(5), and 1 new key(s) are shorter: the table would fill them up with spaces"
-    assert error.count(told) == 2 and "Give rpad(`id`, 5) in the snapshot's query" in error
+    assert error.count(told) == 3 and "Give rpad(`id`, 5) in the snapshot's query" in error
     assert {name: project.contents(name) for name in before} == before
+    assert project.rows("select id, status, dbt_valid_to is null from {schema}.trimmed order by 1, dbt_valid_from") == [
+        ("k1   ", "a", False),
+        ("k1   ", "z", True),
+        ("k2   ", "b", False),
+        ("k2   ", "b", False),
+        ("k3   ", "c", False),
+        ("k4   ", "d", True),
+    ]
 
 
 @pytest.mark.one_format("iceberg")

@@ -269,7 +269,7 @@ def test_a_snapshot_whose_name_needs_quotes_goes_on(project: Project) -> None:
 def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta: dict[str, Any]) -> None:
     key = {"unique_key": ["id", "part"], "hard_deletes": "invalidate", "meta": meta}
     joined = {**CHECKED, **key, "unique_key": "concat(id, '-', part)"}
-    trimmed = {**CHECKED, **key, "unique_key": "trim(id)"}
+    trimmed = {**CHECKED, **key, "unique_key": "trim(id)", "check_cols": ["status"]}
     write(project, s={**CHECKED, **key}, timed={**BY_TIME, **key, "updated_at": "at"}, joined=joined, trimmed=trimmed)
     project.sql("create table {schema}.things (id char(5), part int, status string, at char(26)) using delta")
     project.sql(

@@ -52,9 +52,10 @@
         Spark's texts of long structs are not for casting: no cast where the types agree, and a null of such a type comes from
         the table. -#}
     {%- if old == new or (old == 'unknown' and 'more fields' in new) -%}{%- do return(value) -%}{%- endif -%}
+    {%- set in_sql = dbt_cdc._type_text(new) if dbt_cdc._formats()[table.format].timestamp_ltz else new -%}
     {%- if old is none -%}
         {%- do return('(select held.' ~ path ~ ' from ' ~ table.relation ~ ' as held where false)' if 'struct<' in new
-                      else 'cast(null as ' ~ dbt_cdc._type_text(new) ~ ')') -%}
+                      else 'cast(null as ' ~ in_sql ~ ')') -%}
     {%- endif -%}
     {%- if old.startswith('struct<') and new.startswith('struct<') -%}
         {%- set types, fields = dbt_cdc._types_of(source ~ ' as held', 'held.' ~ path ~ '.*'), [] -%}
@@ -65,7 +66,7 @@
         {%- endfor -%}
         {%- do return('if(' ~ value ~ ' is null, null, struct(' ~ fields | join(', ') ~ '))') -%}
     {%- endif -%}
-    {%- if old == 'unknown' -%}{%- do return('cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')') -%}{%- endif -%}
+    {%- if old == 'unknown' -%}{%- do return('cast(' ~ value ~ ' as ' ~ in_sql ~ ')') -%}{%- endif -%}
     {%- do return(dbt_cdc._recast(table, path, value, old, new)) -%}
 {%- endmacro -%}
 

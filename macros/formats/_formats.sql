@@ -13,7 +13,8 @@
     buckets           a table can be clustered by columns into buckets
     replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
-    timestamp_ntz     table properties without which an existing table gets no column of that type -#}
+    timestamp_ntz     table properties without which an existing table gets no column of that type
+    timestamp_ltz     the parser of statements that read its older versions knows that type -#}
 {%- macro _formats() -%}
     {%- do return({
         'delta': {
@@ -31,6 +32,7 @@
             'buckets': false,
             'replace_conflicts': true,
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
+            'timestamp_ltz': true,
         },
         'iceberg': {
             'capture': true,
@@ -47,6 +49,7 @@
             'buckets': true,
             'replace_conflicts': false,
             'timestamp_ntz': {},
+            'timestamp_ltz': true,
         },
         'hudi': {
             'capture': false,
@@ -63,6 +66,7 @@
             'buckets': false,
             'replace_conflicts': false,
             'timestamp_ntz': {},
+            'timestamp_ltz': false,
         },
     }) -%}
 {%- endmacro -%}

@@ -3,8 +3,9 @@
 {%- macro _python_part_faults() -%}
     {#- Where a run has Python models of ours to run: the command that mends it. -#}
     {%- set models = dbt_cdc._session_python_models() if adapter.type() == 'spark' else [] -%}
+    {%- if not models -%}{%- do return([]) -%}{%- endif -%}
     {%- set installed = adapter.dbt_cdc_version() if adapter.dbt_cdc_version is defined else 'none' -%}
-    {%- if not models or installed == dbt_cdc._version() -%}{%- do return([]) -%}{%- endif -%}
+    {%- if installed == dbt_cdc._version() -%}{%- do return([]) -%}{%- endif -%}
     {%- do return(["Python models (" ~ (models | join(', ')) ~ ") need the Python distribution dbt-cdc in the version of the dbt"
                    ~ " package, " ~ dbt_cdc._version() ~ "; installed: " ~ installed ~ ". Run in the project's folder:\n    "
                    ~ "pip install " ~ ('' if adapter.config.packages_install_path.startswith('/') else './')

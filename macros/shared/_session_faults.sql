@@ -3,21 +3,15 @@
         the package. -#}
     {%- set users, faults = dbt_cdc._nodes_using_package(), [] -%}
     {%- if not users -%}{%- do return([]) -%}{%- endif -%}
-    {%- if run_query("select length('\\\\')")[0][0] != 1 -%}
-        {%- do faults.append(["parser.escapedStringLiterals", "values with quotes or backslashes would be written as others"]) -%}
-    {%- endif -%}
     {%- for name, why in {
-        'parser.quotedRegexColumnNames': "quoted names of columns would be taken for patterns",
-        'caseSensitive': "a column would be another where it is spelled with other capitals",
-    }.items() if dbt_cdc._session_setting('spark.sql.' ~ name) | lower == 'true' -%}
-        {%- do faults.append([name, why]) -%}
+        'spark.sql.parser.escapedStringLiterals': "values with quotes or backslashes would be written as others",
+        'spark.sql.parser.quotedRegexColumnNames': "quoted names of columns would be taken for patterns",
+        'spark.sql.caseSensitive': "a column would be another where it is spelled with other capitals",
+    }.items() if dbt_cdc._session_setting(name) | lower == 'true' -%}
+        {%- do faults.append(users | join(', ') ~ ": " ~ name ~ " must be false, got true: " ~ why
+                             ~ "; take the setting out of the profile") -%}
     {%- endfor -%}
-    {%- set told = [] -%}
-    {%- for name, why in faults -%}
-        {%- do told.append(users | join(', ') ~ ": spark.sql." ~ name ~ " must be false, got true: " ~ why
-                           ~ "; take the setting out of the profile") -%}
-    {%- endfor -%}
-    {%- do return(told) -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 

@@ -19,11 +19,11 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_columns(node) -%}
+{%- macro _hash_diff_columns() -%}
     {#- What the model's YAML says per column: data_type and description, and what is wrong with its options. -#}
     {%- set found = {'types': {}, 'comments': {}, 'faults': []} -%}
-    {%- for column in node.columns.values() -%}
-        {%- set added = column.name | lower in dbt_cdc._hash_diff_added_columns() -%}
+    {%- for column in model.columns.values() -%}
+        {%- set added = column.name | lower in dbt_cdc._hash_diff_layout().added -%}
         {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
         {%- if config.persist_column_docs() and column.description -%}
             {%- do found.comments.update({column.name | lower: column.description}) -%}

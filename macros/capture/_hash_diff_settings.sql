@@ -17,7 +17,7 @@
 
 
 {%- macro _hash_diff_settings(existing, foreign) -%}
-    {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns(model) -%}
+    {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
     {%- set given = given if given is mapping else {} -%}
     {%- set ignored = dbt_cdc._names_in(given.get('ignore_columns')) + dbt_cdc._marked_columns(model, 'ignore') -%}
     {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + dbt_cdc._marked_columns(model, 'sensitive') -%}
@@ -60,14 +60,9 @@
 {%- endmacro -%}
 
 
-{%- macro _hash_diff_added_columns() -%}
-    {%- do return(['keyhash', 'nonkeyhash', 'operation', 'eff_start_date']) -%}
-{%- endmacro -%}
-
-
 {%- macro _hash_diff_faults(keys, ignored) -%}
     {%- set faults = [] -%}
-    {%- for name in ['unique_key', 'partition_by'] if config.get(name) is not none -%}
+    {%- for name in ['unique_key', 'partition_by'] -%}
         {%- do faults.extend(dbt_cdc._value_faults(name, {'type': 'list'}, config.get(name))) -%}
     {%- endfor -%}
     {%- if not keys -%}

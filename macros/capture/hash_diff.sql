@@ -2,12 +2,11 @@
     {%- set existing = dbt_cdc._load_relation(this) -%}
     {%- set foreign = existing is not none and not dbt_cdc._hash_diff_made(existing) -%}
     {%- set settings = dbt_cdc._hash_diff_settings(existing, foreign) -%}
-    {%- set full_refresh = should_full_refresh() -%}
-    {%- set base = dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) if not full_refresh else none -%}
+    {%- set base = dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) if not settings.full_refresh else none -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(base, settings.format)) -%}
     {%- set begins = not dbt_cdc._hash_diff_begun(base) -%}
     {#- where the tables are gone and no one asked for that, the log is what is left of them -#}
-    {%- set restart = full_refresh or (begins and base is not none) -%}
+    {%- set restart = settings.full_refresh or (begins and base is not none) -%}
     {%- do dbt_cdc._open_change_log(this, restart) -%}
     {%- do settings.update(before_restart=dbt_cdc._restart_change_log(this) if restart else none) -%}
 
@@ -35,7 +34,11 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
     {%- for relation in [built, dbt_cdc._companion(this, 'history')] -%}
         {%- do apply_grants(relation, config.get('grants'), should_revoke(existing, full_refresh_mode=true)) -%}
     {%- endfor -%}
-    {%- do dbt_cdc._hash_diff_docs(settings, built) -%}
+    {#- a view has its comments from the statement that makes it -#}
+    {%- set tables = [dbt_cdc._companion(this, 'base'), dbt_cdc._companion(this, 'history')] -%}
+    {%- for table in tables + ([] if built.is_view else [built]) -%}
+        {%- do dbt_cdc._bring_up_comments(table, settings.comments) -%}
+    {%- endfor -%}
 
     {{ run_hooks(post_hooks) }}
 
@@ -61,21 +64,13 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
 
 
 {%- macro _hash_diff_layout() -%}
-    {#- What macros have to know of the tables that the Python side writes: properties, and which of the base table's rows
-        are keys, or the marker of a load that has ended. -#}
+    {#- What macros have to know of the tables that the Python side writes: added columns, properties, and which of the base
+        table's rows are keys, or the marker of a load that has ended. -#}
     {%- do return({
+        'added': ['keyhash', 'nonkeyhash', 'operation', 'eff_start_date'],
         'first_load': 'dbt_cdc.first_load',
         'model_of': 'dbt_cdc.model_of',
         'is_key': "keyhash <> ''",
         'is_ended': "keyhash = '' and not startswith(_dbt_cdc_load, 'pending:')",
     }) -%}
-{%- endmacro -%}
-
-
-{%- macro _hash_diff_docs(settings, built) -%}
-    {#- Column comments of the tables; a view has its own from the statement that makes it. -#}
-    {%- set tables = [dbt_cdc._companion(this, 'base'), dbt_cdc._companion(this, 'history')] -%}
-    {%- for table in tables + ([] if built.is_view else [built]) -%}
-        {%- do dbt_cdc._bring_up_comments(table, settings.comments) -%}
-    {%- endfor -%}
 {%- endmacro -%}

@@ -19,7 +19,7 @@ from dbt_cdc._hash_diff_incoming import (
 from dbt_cdc._hash_diff_layout import Layout, Settings, fail
 
 if TYPE_CHECKING:  # pragma: no cover
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 #: A row that can be taken.
 _IS_SOUND = f"{FAULT} is null"
@@ -29,26 +29,20 @@ _IS_COPY = f"{_IS_SOUND} and {comparison.COPIES} > 1"
 
 def check_first(rows: DataFrame, layout: Layout, settings: Settings) -> int:
     """The number of rows of a first load (keyhash, the data columns, FAULT); raises what is wrong with them."""
+    from pyspark.sql.functions import expr
+
     kept = rows.where(kept_rows(settings))
-    measures = {
-        "copies": "count(*)",
-        "nulls": f"count_if({IS_NULL_KEY})",
-        "casts": f"count_if({IS_BAD_CAST})",
-        "sound": f"count_if({_IS_SOUND})",
-    }
-    keys = kept.groupBy("keyhash").agg(*_named(measures))
-    copies, nulls, casts, copied = (
-        keys.selectExpr(
-            "coalesce(sum(copies), 0)",
-            "coalesce(sum(nulls), 0)",
-            "coalesce(sum(casts), 0)",
-            "coalesce(sum(case when sound > 1 then sound end), 0)",
-        ).collect()
-    )[0]
-    if nulls or casts or copied:
-        counted = kept.selectExpr("*", f"{comparison.SOUND_COPIES} as {comparison.COPIES}")
-        _raise_bad_rows(counted, layout, settings, nulls=nulls, casts=casts, copies=copied)
-    return int(copies)
+    keys = kept.groupBy("keyhash").agg(
+        expr("count(*)").alias("supplied"),
+        expr(f"count_if({IS_NULL_KEY})").alias("nulls"),
+        expr(f"count_if({IS_BAD_CAST})").alias("casts"),
+        expr(f"count_if({_IS_SOUND})").alias("sound"),
+    )
+    totals = ("supplied", "nulls", "casts", "case when sound > 1 then sound end")
+    supplied, nulls, casts, copies = keys.selectExpr(*[f"coalesce(sum({each}), 0)" for each in totals]).collect()[0]
+    counted = kept.selectExpr("*", f"{comparison.SOUND_COPIES} as {comparison.COPIES}")
+    _raise_bad_rows(counted, layout, settings, nulls=nulls, casts=casts, copies=copies)
+    return int(supplied)
 
 
 def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Settings) -> tuple[dict[str, int], int]:
@@ -56,9 +50,8 @@ def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Sett
 
     `rows`: what `changes` gives. `known`: the number of current rows before the load.
     """
-    taken = f"{_IS_SOUND} and {comparison.COPIES} <= 1"
     found = rows.selectExpr(
-        *[f"count_if(operation = '{name}' and {taken}) as {name}" for name in ("I", "U", "D", "N", "P")],
+        *[f"count_if(operation = '{name}') as {name}" for name in ("I", "U", "D", "N", "P")],
         f"count_if({IS_NULL_KEY}) as nulls",
         f"count_if({IS_BAD_CAST}) as casts",
         f"count_if({_IS_COPY}) as copies",
@@ -115,9 +108,3 @@ def _raise_bad_rows(rows: DataFrame, layout: Layout, settings: Settings, **count
             some = rows.where(where).selectExpr(f"{shown} as shown").distinct().orderBy("shown").limit(5).collect()
             faults.append(f"{problem.format(counts[kind])}: {'; '.join(row.shown for row in some)}. {remedy}")
     fail(settings.node, faults)
-
-
-def _named(measures: dict[str, str]) -> list[Column]:
-    from pyspark.sql.functions import expr
-
-    return [expr(text).alias(name) for name, text in measures.items()]

@@ -60,7 +60,7 @@ def changes(compared: DataFrame, layout: Layout, settings: Settings, *, mark: bo
 
     `mark`: whether a delta's unchanged rows are only marked as supplied or written again as they are (`put`).
     """
-    faulty = f"({kept_rows(settings)} and ({FAULT} is not null or coalesce({COPIES}, 0) > 1))"
+    faulty = f"({kept_rows(settings)} and ({FAULT} is not null or {COPIES} > 1))"
     delta = settings.extract_type == "delta"
     seen = f" or (operation = 'N' and {FAULT} is null)" if delta else ""
     date = settings.date
@@ -76,7 +76,7 @@ def changes(compared: DataFrame, layout: Layout, settings: Settings, *, mark: bo
         f"case when operation = 'N' then _dbt_cdc_old_eff_start_date else {date} end as eff_start_date",
         f"{date if delta else 'cast(null as date)'} as {SUPPLIED}",
         FAULT,
-        f"coalesce({COPIES}, 0) as {COPIES}",
+        COPIES,
     )
 
 
@@ -156,18 +156,12 @@ def has_lost_its_past(spark: SparkSession, settings: Settings) -> bool:
     return bool(lost.limit(1).collect())
 
 
-def restored(
-    compared: DataFrame, touched: DataFrame, layout: Layout, settings: Settings, spark: SparkSession
-) -> DataFrame:
-    """The changes of a repeated load: those of the load itself, and touched keys that go back to what they were."""
+def restored(own: DataFrame, compared: DataFrame, touched: DataFrame, settings: Settings) -> DataFrame:
+    """The changes of a repeated load: its own (see `changes`), and touched keys that go back to what they were."""
     date = settings.date
-    own = changes(compared, layout, settings)
     keys = touched.select("touched_key")
-    plain = own.where(f"{ACTION} = 'put' or {FAULT} is not null or {COPIES} > 1").unionByName(
-        own.where(f"{ACTION} <> 'put' and {FAULT} is null and {COPIES} <= 1").join(
-            keys, on=own["keyhash"] == keys["touched_key"], how="left_anti"
-        )
-    )
+    back_again = (own["keyhash"] == keys["touched_key"]) & (own[ACTION] != "put")
+    plain = own.join(keys, on=back_again, how="left_anti")
     now = _now(compared, settings)
     back = touched.join(now, on=touched["touched_key"] == now["now_key"], how="left")
     seen = "now_operation = 'N'" if settings.extract_type == "delta" else "false"
@@ -178,10 +172,9 @@ def restored(
         "operation": "case when now_operation = 'D' then 'D' else past.operation end",
         "eff_start_date": f"case when now_operation = 'D' then {date} else past.eff_start_date end",
         SUPPLIED: f"case when {seen} then {date} end",
-        COPIES: "0L",
     }
     gone = back.where("coalesce(now_operation, '') not in ('I', 'U')").selectExpr(*row_of(own.schema.fields, values))
-    return plain.unionByName(gone).unionByName(_unmarked(own, compared, settings, spark))
+    return plain.unionByName(gone).unionByName(_unmarked(own, now, settings))
 
 
 def _now(compared: DataFrame, settings: Settings) -> DataFrame:
@@ -194,15 +187,14 @@ def _now(compared: DataFrame, settings: Settings) -> DataFrame:
     )
 
 
-def _unmarked(own: DataFrame, compared: DataFrame, settings: Settings, spark: SparkSession) -> DataFrame:
+def _unmarked(own: DataFrame, now: DataFrame, settings: Settings) -> DataFrame:
     """Keys that a load of this date or since had marked as supplied and this one does not mark."""
     date = settings.date
-    marked = spark.sql(
+    marked = own.sparkSession.sql(
         f"select keyhash as marked_key from {settings.base} "
         f"where {IS_KEY} and {SUPPLIED} >= {date} and eff_start_date < {date}"
     )
-    now = _now(compared, settings)
     # a full load marks none
     now = now if settings.extract_type == "delta" else now.where("now_operation <> 'N'")
     left = marked.join(now, on=marked["marked_key"] == now["now_key"], how="left_anti")
-    return left.selectExpr(*row_of(own.schema.fields, {ACTION: "'mark'", "keyhash": "marked_key", COPIES: "0L"}))
+    return left.selectExpr(*row_of(own.schema.fields, {ACTION: "'mark'", "keyhash": "marked_key"}))

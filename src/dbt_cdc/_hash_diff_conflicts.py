@@ -31,11 +31,8 @@ def unless_beaten(settings: Settings) -> Iterator[None]:
 
 def raise_other_run(settings: Settings, problem: Exception | None = None) -> NoReturn:
     """Say that another run was first, and what the table format said where it told so."""
-    said = (
-        f" ({settings.format}: {str(problem).strip().splitlines()[0][:300]})"
-        if problem and str(problem).strip()
-        else ""
-    )
+    line = str(problem or "").strip().partition("\n")[0][:300]
+    said = f" ({settings.format}: {line})" if line else ""
     raise DbtRuntimeError(
         f"dbt_cdc: {settings.node}: another run of this model wrote at the same time and was first. "
         f"The load of this run was not kept; start it again{said}"

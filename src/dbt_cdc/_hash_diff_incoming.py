@@ -29,7 +29,8 @@ _ALL_DIGITS = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-_EXACT = ("boolean", "tinyint", "smallint", "int", "bigint", "decimal")
+_WHOLE = ("tinyint", "smallint", "int", "bigint")
+_EXACT = ("boolean", *_WHOLE, "decimal")
 _MOMENTS = ("timestamp_ltz", "timestamp_ntz")
 NULL_KEY, CAST = "null key part: ", "does not cast: "
 #: Conditions that hold for rows with such a fault; NULL for rows without any.
@@ -164,13 +165,14 @@ def _is_lost(column: Column) -> str:
     """
     source, cast = quote(column.source or ""), _cast(column)
     longer = f" or char_length({cast}) > {column.max_length}" if column.max_length else ""
-    kinds = {_kind(column.type), _kind(column.source_type)}
-    exact = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
-    exact = exact or ("date" in kinds and kinds & {*_MOMENTS})
-    # a timestamp as seconds
-    exact = exact or (_kind(column.source_type) in _MOMENTS and _kind(column.type) in _EXACT[1:5])
-    changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}" if exact else ""
-    if _kind(column.source_type) in _MOMENTS and _kind(column.type) == "decimal":  # by way of a double
+    given, wanted = _kind(column.source_type), _kind(column.type)
+    kinds, changed = {given, wanted}, ""
+    numbers = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
+    days = "date" in kinds and kinds & {*_MOMENTS}
+    seconds = given in _MOMENTS and wanted in _WHOLE
+    if numbers or days or seconds:
+        changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}"
+    elif given in _MOMENTS and wanted == "decimal":  # by way of a double
         changed = f" or abs(cast({cast} as double) - cast({source} as double)) > 0.00001"
     return f"({source} is not null and ({cast} is null{changed}{longer}))"
 

@@ -171,7 +171,6 @@ def resolve(
     `incoming`: the schema of the data. `types`: the DataTypes of the model's `data_type` entries.
     """
     given = {f.name: f.dataType for f in incoming.fields}
-    new_types = {name: without_void(data_type) for name, data_type in given.items()}
     unknown = _unknown_name_faults(settings, list(given), list(stored.columns) if stored else [])
     faults = [*_name_faults(incoming.names, settings.failing_names), *chain(*unknown.values()), *faults]
     keys, ignored, sensitive = (
@@ -191,7 +190,7 @@ def resolve(
         source, wanted = spelled.get(lower), declared.get(lower)
         got = given.get(source or "")
         faults += type_faults(name, old.get(name), wanted, got) + nested_faults(name, wanted, got)
-        target = wanted or old.get(name) or new_types[name]
+        target = wanted or old.get(name) or without_void(given[name])
         columns.append(
             Column(
                 name=name,
@@ -291,20 +290,15 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
 def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: Mapping[str, list[str]]) -> list[str]:
     """What the tables were made with otherwise; lists that name unknown columns have their fault already."""
     faults = []
-    now = layout.properties(settings)
-    for name, label in {
-        "dbt_cdc.hash_rule": "the hash rule",
-        "dbt_cdc.hash_algorithm": "hash_algorithm",
-        "dbt_cdc.unique_key": "unique_key",
-        "dbt_cdc.ignore_columns": "ignore_columns",
-        "dbt_cdc.sensitive_columns": "sensitive_columns",
-    }.items():
-        before, current = stored.properties.get(name, "none"), now[name]
-        if name in ("dbt_cdc.ignore_columns", "dbt_cdc.sensitive_columns"):
+    for name, current in layout.properties(settings).items():
+        label, back = name.removeprefix("dbt_cdc."), "Set it back"
+        before = stored.properties.get(name, "none")
+        if label in ("ignore_columns", "sensitive_columns"):
             current = _of_stored(current, stored)
-        if name == "dbt_cdc.ignore_columns" and name in stored.properties:
+        if label == "ignore_columns" and name in stored.properties:
             before = _of_stored(before, stored)  # a run that was killed before it added a column had noted it
-        back = "Install a version of dbt_cdc that has that one" if label == "the hash rule" else "Set it back"
+        if label == "hash_rule":
+            label, back = "the hash rule", "Install a version of dbt_cdc that has that one"
         if before != current and label not in unknown:
             faults.append(
                 f"{label} is {current}, the table was made with {before}. {back}, or rebuild with --full-refresh"

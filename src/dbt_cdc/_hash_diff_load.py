@@ -161,10 +161,11 @@ class Load:
         with unless_beaten(settings):
             if settings.before_restart:
                 self.spark.sql(settings.before_restart)
-            if there and not settings.full_refresh:
-                self.tables.drop_leftover()
             replace = settings.full_refresh or settings.replace_conflicts
-            self.tables.create_base(self.id, rows, properties, replace=replace)
+            if there and not replace:
+                # left by a first load that never ended: to replace it would not heed another run's table
+                self.spark.sql(f"drop table if exists {settings.base}")
+            self.tables.create_base(rows, properties, replace=replace)
         if count is None:
             rows = self.spark.table(settings.base).where(IS_KEY).withColumnRenamed(LOAD, FAULT)
             try:
@@ -210,10 +211,6 @@ class Load:
         self.history.sync(marker)
         staged = stage(frame, layout, settings)
         again = settings.effective_date <= marker.effective_date
-        supplied = 0
-        if delta or again:
-            staged = self._hold(staged)
-            supplied = staged.count()
         if again:
             checks.check_past(self.spark, settings)
             before, touched = comparison.rewound(self.spark, settings)
@@ -223,16 +220,17 @@ class Load:
         if known is None:
             known = before.where("_dbt_cdc_old_operation <> 'D'").count()
         if delta:
-            before = comparison.only_supplied(before, staged, supplied)
+            staged = self._hold(staged)
+            before = comparison.only_supplied(before, staged, staged.count())
         compared = comparison.compare(staged, before, settings)
         if again:
             compared = self._hold(compared)
-            rows = comparison.restored(compared, touched, layout, settings, self.spark)
+            counted = comparison.changes(compared, layout, settings)
+            rows = self._hold(comparison.restored(counted, compared, touched, settings))
         else:
             # what is ignored stays as it is in the table, so such rows can't be written from the data
-            rows = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
-        rows = self._hold(rows)
-        counted = rows if not again else comparison.changes(compared, layout, settings)
+            changed = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
+            counted = rows = self._hold(changed)
         counts, purged = checks.count_operations(counted, known, layout, settings)
         self._log_stage(f"writes {_listed(counts)} to {settings.base}")
         with unless_beaten(settings):

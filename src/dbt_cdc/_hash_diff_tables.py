@@ -138,7 +138,7 @@ class Tables:
         target = Target(table, table.strip("`").rpartition("`")[2], settings.description, config)
         write(self._commented(frame), target, replace=replace)
 
-    def create_base(self, load: str, frame: DataFrame, properties: dict[str, str], *, replace: bool) -> None:
+    def create_base(self, frame: DataFrame, properties: dict[str, str], *, replace: bool) -> None:
         """The base table of a first load, which `properties` name.
 
         Delta commits before the catalog is told: where another run has told it of the table meanwhile, the statement
@@ -148,7 +148,8 @@ class Tables:
         try:
             self.create(base, frame, properties, self.settings.partition_by, replace=replace)
         except Exception as problem:
-            if not is_conflict(problem, self.settings) or not self.exists(base) or not self.is_first(load):
+            mine = is_conflict(problem, self.settings) and self.exists(base) and self.is_first(properties[FIRST_LOAD])
+            if not mine:
                 raise
 
     def _commented(self, frame: DataFrame) -> DataFrame:
@@ -232,11 +233,6 @@ class Tables:
         """Whether it is still this load that has made the base table."""
         self.refresh(self.settings.base)
         return self.properties(self.settings.base).get(FIRST_LOAD) == load
-
-    def drop_leftover(self) -> None:
-        """Drop the table of a first load that never ended, where `create or replace` would not heed another run's."""
-        if not self.settings.replace_conflicts:
-            self.spark.sql(f"drop table if exists {self.settings.base}")
 
     def add_sensitive(self, rows: DataFrame, layout: Layout) -> None:
         """Add rows (keyhash, nonkeyhash, sensitive columns) to those that are there, by both digests.

@@ -140,12 +140,12 @@ def test_arguments_that_do_not_fit_are_refused_all_at_once() -> None:
     assert [line.split()[1] for line in str(error.value).splitlines()[1:]] == [
         "no_recs",
         "batches",
+        "no_nonkeys",
         "late",
         "duplicates",
         "out_of_order",
         "deletes",
         "hot",
-        "no_nonkeys",
     ]
     assert list(Disorder(late=0.5, out_of_order="0.6").faults()) == [
         "late + out_of_order must be at most 1, got 0.5 + 0.6"

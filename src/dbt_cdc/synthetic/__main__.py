@@ -29,17 +29,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     series = {name: getattr(options, name) for name in ("no_init_recs", "no_incr_recs", *_SHARES)}
     columns = synthetic.Columns(tuple(options.type or ("double",)), options.null_share, options.skew)
-    shape = {"no_keys": options.no_keys, "no_nonkeys": options.no_nonkeys, "seed": options.seed, "columns": columns}
+    same = {"no_keys": options.no_keys, "no_nonkeys": options.no_nonkeys, "seed": options.seed, "columns": columns}
     try:
-        bounds = shape_of(options.no_keys, options.no_nonkeys, options.seed)
-        faults = incremental_faults(Series(*series.values()), options.load, bounds, columns)
+        shape = shape_of(options.no_keys, options.no_nonkeys, options.seed)
+        faults = incremental_faults(Series(*series.values()), options.load, shape, columns)
         if options.header and options.format != "csv":
             faults = [*faults, f"--header is for csv, got --format {options.format}"]
         if options.format == "iceberg":
             outputs = (options.initial_output, options.incremental_output)
             faults += [f"--format iceberg takes names of tables, got {name}" for name in outputs if "/" in name]
         raise_faults("the command", [*faults, *_folder_faults(options.initial_output, options.incremental_output)])
-        _write_both(options, series, shape)
+        _write_both(options, series, same)
     except synthetic.SyntheticError as error:
         print(error, file=sys.stderr)
         return 2
@@ -64,7 +64,7 @@ def _same(outputs: tuple[str, ...]) -> str:
     return f"initial_output and incremental_output must differ, neither in the other, got {' and '.join(outputs)}"
 
 
-def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict[str, Any]) -> None:
+def _write_both(options: argparse.Namespace, series: dict[str, Any], same: dict[str, Any]) -> None:
     from pyspark.sql import SparkSession
 
     ours = SparkSession.getActiveSession() is None
@@ -72,10 +72,10 @@ def _write_both(options: argparse.Namespace, series: dict[str, Any], shape: dict
     try:
         outputs = (options.initial_output, options.incremental_output)
         raise_faults("the command", _table_faults(spark, *outputs) if _is_table(outputs[0], options.format) else [])
-        first = synthetic.initial(spark, no_init_recs=options.no_init_recs, **shape)
+        first = synthetic.initial(spark, no_init_recs=options.no_init_recs, **same)
         _write(first, options.initial_output, options)
         print(f"{options.initial_output}: {options.no_init_recs} rows")
-        later = synthetic.incremental(spark, **series, **shape, load=options.load)
+        later = synthetic.incremental(spark, **series, **same, load=options.load)
         _write(later, options.incremental_output, options)
         done = synthetic.counts(**series, load=options.load)
         print(

@@ -15,8 +15,8 @@ from typing import Final
 from dbt_cdc.synthetic._checks import number_faults
 
 #: Number of bits of a draw; the last bit of a value is the version's parity, so that an update always changes it.
-_BITS: Final = 52
-_ONE: Final = f"{2.0**_BITS!r}D"
+BITS: Final = 52
+_ONE: Final = f"{2.0**BITS!r}D"
 _DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 
 
@@ -48,62 +48,62 @@ class Columns:
         yield from number_faults("null_share", self.null_share, 0.5, changes)
         yield from number_faults("skew", self.skew, 100)
 
-    def nonkeys(self, number: int, seed: int, row: str = "row", version: str = "version") -> list[str]:
-        """``expression as nonkeycolN`` for each of `number` columns; `row` and `version` are bigint columns."""
+    def nonkeys(self, number: int, seed: int, version: str = "version") -> list[str]:
+        """``expression as nonkeycolN`` for each of `number` columns, from two of bigint: `row`, and `version`."""
         types = self._types()
         return [
-            f"{self._nonkey(types[i % len(types)], seed, i + 1, row, version)} as nonkeycol{i + 1}"
-            for i in range(number)
+            f"{self._nonkey(types[i % len(types)], seed, i + 1, version)} as nonkeycol{i + 1}" for i in range(number)
         ]
 
     def _types(self) -> tuple[str, ...]:
         types = (self.types,) if isinstance(self.types, str) else tuple(self.types)
         return tuple(name.strip().lower() for name in types)
 
-    def _nonkey(self, type_: str, seed: int, column: int, row: str, version: str) -> str:
+    def _nonkey(self, type_: str, seed: int, column: int, version: str) -> str:
         if type_ == "boolean":
-            value = f"({_turn(seed, 'value', column, row, version)} = 0)"
+            value = f"({_turn(seed, 'value', column, version)} = 0)"
         else:
-            bits = _draw(seed, "value", column, row, version)
+            bits = draw(seed, "value", column, "row", version)
             if self.skew:
                 bits = f"cast(floor(pow({bits} / {_ONE}, {1.0 + float(self.skew)!r}D) * {_ONE}) as bigint)"
             value = _value(type_, bits, f"({version} & 1)")
         if not self.null_share:
             return value
         # A row's column can be NULL in every other version only; there, twice as often.
-        turn, chance = (part(seed, "null", column, row, version) for part in (_turn, _draw))
-        return f"if({turn} = 0 and {chance} < {int(2 * self.null_share * 2**_BITS)}L, null, {value})"
+        turn, chance = _turn(seed, "null", column, version), draw(seed, "null", column, "row", version)
+        return f"if({turn} = 0 and {chance} < {int(2 * self.null_share * 2**BITS)}L, null, {value})"
 
 
-def keys(number: int, seed: int, row: str = "row") -> list[str]:
+def keys(number: int, seed: int) -> list[str]:
     """``expression as keycolN``: UUID strings (version 4 in shape), hashes of (seed, column, row number)."""
-    return [f"{_uuid(seed, i, row)} as keycol{i}" for i in range(1, number + 1)]
+    return [f"{_uuid(seed, i)} as keycol{i}" for i in range(1, number + 1)]
 
 
-def salt(seed: int, purpose: str, column: int = 0) -> str:
-    """A bigint literal that sets apart seeds, columns and purposes."""
-    return f"{drawn(seed, purpose, column)}L"
+def _salt(seed: int, purpose: str, number: int) -> str:
+    """A bigint literal that sets apart seeds, purposes and columns."""
+    return f"{drawn(seed, purpose, number)}L"
 
 
-def drawn(seed: int, purpose: str, column: int = 0) -> int:
-    """A whole number below 2^63 for a seed, purpose and column."""
-    digest = hashlib.sha256(f"{seed}/{purpose}/{column}".encode()).digest()
+def drawn(seed: int, purpose: str, number: int = 0) -> int:
+    """A whole number below 2^63 for a seed, a purpose and a number (of a column or load)."""
+    digest = hashlib.sha256(f"{seed}/{purpose}/{number}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def _draw(seed: int, purpose: str, column: int, row: str, version: str) -> str:
-    return f"shiftrightunsigned(xxhash64({salt(seed, purpose, column)}, {row}, {version}), {64 - _BITS})"
+def draw(seed: int, purpose: str, number: int, *of: str) -> str:
+    """SQL: a whole number of BITS bits for the values `of`, even over all of them."""
+    return f"shiftrightunsigned(xxhash64({_salt(seed, purpose, number)}, {', '.join(of)}), {64 - BITS})"
 
 
-def _turn(seed: int, purpose: str, column: int, row: str, version: str) -> str:
+def _turn(seed: int, purpose: str, column: int, version: str) -> str:
     """0 and 1 by turns from version to version; which comes first differs by row and column."""
-    return f"(({version} + (xxhash64({salt(seed, purpose + ' turn', column)}, {row}) & 1)) & 1)"
+    return f"(({version} + (xxhash64({_salt(seed, purpose + ' turn', column)}, row) & 1)) & 1)"
 
 
-def _uuid(seed: int, column: int, row: str) -> str:
+def _uuid(seed: int, column: int) -> str:
     # A leading 1 keeps hex() from dropping zeros; the variant's bits (10) do the same for the second half.
-    high = f"hex((xxhash64({salt(seed, 'high', column)}, {row}) & {2**60 - 1}L) | {2**60}L)"
-    low = f"hex((xxhash64({salt(seed, 'low', column)}, {row}) & {2**62 - 1}L) | shiftleft(1L, 63))"
+    high = f"hex((xxhash64({_salt(seed, 'high', column)}, row) & {2**60 - 1}L) | {2**60}L)"
+    low = f"hex((xxhash64({_salt(seed, 'low', column)}, row) & {2**62 - 1}L) | shiftleft(1L, 63))"
     return (
         f"lower(concat(substring({high}, 2, 8), '-', substring({high}, 10, 4), '-4', substring({high}, 14, 3), '-', "
         f"substring({low}, 1, 4), '-', substring({low}, 5, 12)))"
@@ -129,7 +129,7 @@ _VALUES: Final[dict[str, Callable[[str, str], str]]] = {
     "int": lambda bits, parity: f"cast({_whole(bits, parity, 10**6)} as int)",
     "bigint": lambda bits, parity: _whole(bits, parity, 10**12),
     "float": lambda bits, parity: f"cast({_whole(bits, parity, 2**24)} / {2.0**24!r}D as float)",
-    "double": lambda bits, parity: f"({bits} * 2 + {parity}) / {2.0 ** (_BITS + 1)!r}D",
+    "double": lambda bits, parity: f"({bits} * 2 + {parity}) / {2.0 ** (BITS + 1)!r}D",
     "string": lambda bits, parity: f"lower(hex({bits} * 2 + {parity} + {2**56}L))",
     "date": lambda bits, parity: f"date_add(date'2000-01-01', cast({_whole(bits, parity, 10**4)} as int))",
     "timestamp": lambda bits, parity: f"timestamp_seconds(946684800L + {_whole(bits, parity, 8 * 10**8)})",

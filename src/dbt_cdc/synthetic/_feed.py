@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dbt_cdc.synthetic._checks import integer_faults, number_faults, object_faults, raise_faults
-from dbt_cdc.synthetic._columns import Columns, drawn, keys, salt
+from dbt_cdc.synthetic._columns import BITS, Columns, draw, drawn, keys
 from dbt_cdc.synthetic._loads import range_of, shape_of
-from dbt_cdc.synthetic._series import Share, decimal, mixed, share_faults
+from dbt_cdc.synthetic._series import Share, decimal, mixed, part, share_faults
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -93,11 +92,10 @@ def change_feed(
         "no_events": (no_events, 1, _MOST),
         "batches": (batches, 1, 1_000_000),
         **shape_of(no_keys, no_nonkeys, seed),
+        "no_nonkeys": (no_nonkeys, 1, 10_000),
     }
     faults = [*integer_faults(numbers), *object_faults("disorder", disorder, Disorder)]
     faults += object_faults("columns", columns, Columns)
-    if no_nonkeys == 0:
-        faults.append("no_nonkeys must be at least 1, got 0")
     raise_faults("change_feed", faults)
     plan = _Plan(no_recs, no_events, batches, seed, disorder)
     key_names = [f"keycol{i + 1}" for i in range(no_keys)]
@@ -168,10 +166,8 @@ class _Plan:
 
     def _deletes(self, place: str) -> str:
         """Whether the event at a place is a delete: never a key's first, never two in a row."""
-        chance = (1 - math.sqrt(1 - 4 * self.disorder.deletes)) / 2
-        low, lower = (
-            f"({p}) > 0 and {self._draw('delete', 'row', p)} < {int(chance * 2**52)}L" for p in (place, f"{place} - 1")
-        )
+        limit = int((1 - math.sqrt(1 - 4 * self.disorder.deletes)) / 2 * 2**BITS)
+        low, lower = (f"({p}) > 0 and {self._draw('delete', 'row', p)} < {limit}L" for p in (place, f"{place} - 1"))
         return f"({low} and not ({lower}))"
 
     def _sequence(self, place: str, step: str) -> str:
@@ -189,7 +185,7 @@ class _Plan:
         )
 
     def _share(self, name: str) -> int:
-        return math.floor(self.size * Fraction(decimal(getattr(self.disorder, name))))
+        return part(self.size, getattr(self.disorder, name))
 
     def _draw(self, purpose: str, *of: str) -> str:
-        return f"shiftrightunsigned(xxhash64({salt(self.seed, purpose)}, {', '.join(of)}), 12)"
+        return draw(self.seed, purpose, 0, *of)

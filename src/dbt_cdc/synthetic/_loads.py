@@ -49,7 +49,9 @@ def initial(
     Raises:
         SyntheticError: An argument is out of its bounds. The message lists all faults.
     """
-    raise_faults("initial", initial_faults(no_init_recs, shape_of(no_keys, no_nonkeys, seed, num_partitions), columns))
+    numbers: Shape = {"no_init_recs": (no_init_recs, *BOUNDS["no_init_recs"])}
+    numbers |= shape_of(no_keys, no_nonkeys, seed, num_partitions)
+    raise_faults("initial", [*integer_faults(numbers), *object_faults("columns", columns, Columns)])
     rows = range_of(spark, no_init_recs, num_partitions)
     numbered = rows.selectExpr(f"{mixed('id', no_init_recs, drawn(seed, 'order', 0))} as row", "0L as version")
     return numbered.selectExpr(*keys(no_keys, seed), *columns.nonkeys(no_nonkeys, seed))
@@ -102,14 +104,6 @@ def counts(
     series = Series(no_init_recs, no_incr_recs, pct_del, pct_upd, pct_unchanged)
     raise_faults("incremental", incremental_faults(series, load, {"no_nonkeys": (1, 0, None)}, Columns()))
     return series.counts(load)
-
-
-def initial_faults(no_init_recs: int, shape: Shape, columns: Columns) -> list[str]:
-    """Why an initial load can't be made, one sentence each."""
-    return [
-        *integer_faults({"no_init_recs": (no_init_recs, *BOUNDS["no_init_recs"]), **shape}),
-        *object_faults("columns", columns, Columns),
-    ]
 
 
 def incremental_faults(series: Series, load: int, shape: Shape, columns: Columns) -> list[str]:

@@ -67,7 +67,7 @@ class Series:
     def counts(self, load: int) -> Counts:
         """What load `load` (1, 2, …) does to the load before."""
         before = self.size(load - 1)
-        deleted, updated = _part(before, self.deleted), _part(before, self.updated)
+        deleted, updated = part(before, self.deleted), part(before, self.updated)
         return Counts(self.later - (before - deleted), updated, deleted, before - deleted - updated)
 
     def size(self, load: int) -> int:
@@ -75,31 +75,27 @@ class Series:
         return self.first if load == 0 else self.later
 
     def start(self, load: int) -> int:
-        """The lowest row number of a load."""
-        return 0 if load == 0 else self.counts(1).deleted + (load - 1) * self.counts(2).deleted
+        """The lowest row number of load 1, 2, …"""
+        return self.counts(1).deleted + (load - 1) * self.counts(2).deleted
 
     def version(self, load: int, row: str) -> str:
         """SQL: how often `row` was updated up to `load`."""
         parts = []
         one, two = self.counts(1), self.counts(2)
-        if load >= 1 and one.updated:
+        if one.updated:
             survivors = self.first - one.deleted
             parts.append(f"if({row} < {self.first}L and {row} % {survivors}L < {one.updated}L, 1L, 0L)")
         if load >= 2 and two.updated:
-            survivors, born = self.later - two.deleted, f"greatest({self._birth(row)}, 1L)"
+            survivors, born = self.later - two.deleted, self._born(row)
             parts.append(
                 f"({row} + {load * two.updated}L) div {survivors}L - ({row} + {born} * {two.updated}L) div {survivors}L"
             )
         return " + ".join(parts) or "0L"
 
-    def _birth(self, row: str) -> str:
-        """SQL: the load in which `row` appears first."""
-        one, two = self.counts(1), self.counts(2)
-        early = self.first + one.inserted
-        if not two.inserted:
-            return f"if({row} < {self.first}L, 0L, 1L)"
-        later = f"2L + ({row} - {early}L) div {two.inserted}L"
-        return f"case when {row} < {self.first}L then 0L when {row} < {early}L then 1L else {later} end"
+    def _born(self, row: str) -> str:
+        """SQL: the load in which `row` appears first; 1 for initial rows, as load 1 is counted by itself."""
+        inserted, early = self.counts(2).inserted, self.first + self.counts(1).inserted
+        return f"if({row} < {early}L, 1L, 2L + ({row} - {early}L) div {inserted}L)" if inserted else "1L"
 
 
 def mixed(number: str, size: int, draw: int) -> str:
@@ -117,7 +113,8 @@ def decimal(share: Share) -> Decimal:
     return share if isinstance(share, Decimal) else Decimal(str(share))
 
 
-def _part(rows: int, share: Share) -> int:
+def part(rows: int, share: Share) -> int:
+    """The share of the rows, rounded down."""
     return math.floor(rows * Fraction(decimal(share)))
 
 

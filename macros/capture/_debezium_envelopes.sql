@@ -38,18 +38,17 @@
 
 
 {%- macro _debezium_struct(feed) -%}
-    {%- set prefix = dbt_cdc._debezium_prefix(feed) -%}
         select
             {{ dbt_cdc._debezium_image(feed, 'before') }} as before,
             {{ dbt_cdc._debezium_image(feed, 'after') }} as after,
-            {{ prefix }}op,
+            {{ feed.prefix }}op,
             {% if feed.form == 'flat' and 'source' not in feed.has -%}
             cast(null as map<string, string>) as source,
             {%- else -%}
-            from_json(to_json({{ prefix }}source), 'map<string, string>') as source,
+            from_json(to_json({{ feed.prefix }}source), 'map<string, string>') as source,
             {%- endif %}
             {{ 'cast(null as string)' if feed.form == 'flat' and 'ts_ms' not in feed.has
-               else 'cast(' ~ prefix ~ 'ts_ms as string)' }} as ts_ms,
+               else 'cast(' ~ feed.prefix ~ 'ts_ms as string)' }} as ts_ms,
             cast(null as map<string, struct<type: string, name: string, scale: string>>) as kinds,
             false as is_tombstone
             {%- if feed.sequence %},
@@ -57,11 +56,6 @@
             {%- endif %}
         from {{ feed.relation }}
         where {{ 'op is not null or before is not null or after' if feed.form == 'flat' else feed.value }} is not null
-{%- endmacro -%}
-
-
-{%- macro _debezium_prefix(feed) -%}
-    {%- do return(feed.value ~ '.' if feed.form == 'struct' else '') -%}
 {%- endmacro -%}
 
 

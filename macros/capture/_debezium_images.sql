@@ -3,7 +3,7 @@
 {%- macro _debezium_sides(feed) -%}
     {#- The fields of before and after, types by name; none of one that is no struct: JSON files of inserts alone, read as
         Spark infers them, have a before of type string. -#}
-    {%- set prefix, sides = dbt_cdc._debezium_prefix(feed), {'before': {}, 'after': {}} -%}
+    {%- set prefix, sides = feed.prefix, {'before': {}, 'after': {}} -%}
     {%- for side in run_query('describe query select ' ~ prefix ~ 'before, ' ~ prefix ~ 'after from ' ~ feed.relation) -%}
         {%- if side[1].startswith('struct') -%}
             {%- for field in dbt_cdc._whole_columns('(select ' ~ prefix ~ side[0] ~ '.* from ' ~ feed.relation ~ ') as image') -%}
@@ -32,7 +32,7 @@
 
 {%- macro _debezium_image(feed, side) -%}
     {#- One side of an envelope of structs, with the fields of both. -#}
-    {%- set image, own = dbt_cdc._debezium_prefix(feed) ~ side, feed.sides[side] -%}
+    {%- set image, own = feed.prefix ~ side, feed.sides[side] -%}
     {%- if own.items() | list == feed.fields.items() | list -%}{%- do return(image) -%}{%- endif -%}
     {%- set fields = [] -%}
     {%- for name, type in feed.fields.items() -%}

@@ -24,16 +24,16 @@
 
 
 {%- macro _debezium_value(feed, name, type) -%}
-    {%- set raw = dbt_cdc._debezium_raw(feed, name) -%}
-    {%- set base = dbt_cdc._base_type(type) -%}
+    {%- set raw, base, encoding = dbt_cdc._debezium_raw(feed, name), dbt_cdc._base_type(type), feed.encodings.get(name) -%}
+    {%- set given = feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
     {%- if feed.form == 'json' and base in ['array', 'map', 'struct'] -%}
         {%- set read = dbt_cdc._debezium_nested(raw, name, type) -%}
-    {%- elif feed.encodings.get(name) and not (feed.encodings[name] == 'base64' and dbt_cdc._is_bytes_of_decimal(feed, name, base)) -%}
-        {%- set read = dbt_cdc._debezium_decoded(raw, feed.encodings[name], name, type, base) -%}
-    {%- elif feed.form != 'json' or base not in dbt_cdc._debezium_encodings() -%}
-        {%- set read = dbt_cdc._debezium_cast(feed, raw, name, type, base) -%}
+    {%- elif feed.form == 'json' and base in dbt_cdc._debezium_encodings() -%}
+        {%- set read = dbt_cdc._debezium_by_kind(raw, name, type, base, encoding) -%}
+    {%- elif encoding and dbt_cdc._family_of_type(given) in ['text', 'number'] -%}
+        {%- set read = dbt_cdc._debezium_decoded(raw, encoding, name, type, base) -%}
     {%- else -%}
-        {%- set read = dbt_cdc._debezium_by_kind(raw, name, type, base) -%}
+        {%- set read = dbt_cdc._debezium_cast(raw, given, name, type, base) -%}
     {%- endif -%}
     {%- if feed.form == 'json' and base == 'decimal' -%}
         {#- VariableScaleDecimal: each value says its scale -#}
@@ -56,58 +56,54 @@
 {%- endmacro -%}
 
 
-{%- macro _debezium_by_kind(raw, name, type, base) -%}
-    {#- JSON text without a stated encoding: as the schema part says; else only what can mean one thing. -#}
+{%- macro _debezium_by_kind(raw, name, type, base, encoding) -%}
+    {#- JSON text as the schema part says, else as `encoding` does, else only what can mean one thing. -#}
     {%- set kind = 'kinds[' ~ dbt_cdc._literal(name) ~ ']' -%}
-    {%- set encodings = dbt_cdc._debezium_encodings()[base] -%}
-    {%- if base == 'binary' -%}
-        {#- bytes are base64 in JSON; text may be that or hex -#}
-        {%- do return('if(' ~ kind ~ ".type = 'string' and " ~ raw ~ ' is not null, ' ~ dbt_cdc._unclear_encoding(name, type, base) ~ ', '
-                      ~ dbt_cdc._debezium_decoded(raw, 'base64', name, type, base) ~ ')') -%}
-    {%- endif -%}
+    {%- set otherwise = dbt_cdc._debezium_decoded(raw, encoding, name, type, base) if encoding
+                        else dbt_cdc._unclear_encoding(name, type, base) -%}
     {%- set cases = ['when ' ~ raw ~ ' is null then null'] -%}
-    {%- for encoding, names in encodings.items() if names -%}
+    {%- for written, names in dbt_cdc._debezium_encodings()[base].items() if names -%}
         {%- do cases.append("when " ~ kind ~ ".name in ('" ~ names | join("', '") ~ "') then "
-            ~ dbt_cdc._debezium_decoded(raw, encoding, name, type, base, 'cast(' ~ kind ~ '.scale as int)')) -%}
+            ~ dbt_cdc._debezium_decoded(raw, written, name, type, base, 'cast(' ~ kind ~ '.scale as int)')) -%}
     {%- endfor -%}
-    {%- if base == 'decimal' -%}
-        {%- set clear = kind ~ ' is not null or ' ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+([eE][-+]?[0-9]+)?$'" -%}
-    {%- else -%}
-        {%- set clear = 'not ' ~ raw ~ " rlike '^-?[0-9]+$'" -%}
-    {%- endif -%}
-    {%- do cases.append('when ' ~ clear ~ ' then ' ~ dbt_cdc._debezium_decoded(raw, 'text', name, type, base)) -%}
-    {%- if base == 'date' -%}
-        {%- do cases.append('when ' ~ kind ~ '.name is null then ' ~ dbt_cdc._debezium_decoded(raw, 'days', name, type, base)) -%}
-    {%- endif -%}
-    {%- do cases.append('else ' ~ dbt_cdc._unclear_encoding(name, type, base)) -%}
+    {%- for condition, written in dbt_cdc._debezium_clear(raw, kind, base, encoding).items() -%}
+        {%- do cases.append('when ' ~ condition ~ ' then ' ~ dbt_cdc._debezium_decoded(raw, written, name, type, base)) -%}
+    {%- endfor -%}
+    {%- do cases.append('else ' ~ otherwise) -%}
     {%- do return('case\n                ' ~ cases | join('\n                ') ~ '\n            end') -%}
 {%- endmacro -%}
 
 
-{%- macro _is_bytes_of_decimal(feed, name, base) -%}
-    {#- A decimal that comes as its bytes, unscaled: of more digits than Spark has, or without its logical type. -#}
-    {%- do return(feed.form != 'json' and base == 'decimal' and feed.fields[dbt_cdc._spelled(name, feed.fields)] == 'binary') -%}
+{%- macro _debezium_clear(raw, kind, base, encoding) -%}
+    {#- condition -> encoding, of values without a Kafka Connect name that can mean one thing all the same. -#}
+    {%- if base == 'binary' -%}
+        {#- bytes are base64 in JSON; text may be that or hex -#}
+        {%- do return({kind ~ ".type = 'bytes'" if encoding else 'not ' ~ kind ~ ".type <=> 'string'": 'base64'}) -%}
+    {%- elif encoding -%}
+        {%- do return({kind ~ ".type <> 'bytes'": 'text'} if base == 'decimal' else {}) -%}
+    {%- elif base == 'decimal' -%}
+        {%- do return({kind ~ ' is not null or ' ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+([eE][-+]?[0-9]+)?$'": 'text'}) -%}
+    {%- endif -%}
+    {%- do return(dict({'not ' ~ raw ~ " rlike '^-?[0-9]+$'": 'text'}, **({kind ~ '.name is null': 'days'} if base == 'date' else {}))) -%}
 {%- endmacro -%}
 
 
-{%- macro _debezium_cast(feed, raw, name, type, base) -%}
-    {#- A number is no timestamp unless someone says what it counts: Spark would take it for seconds. Of dates, 32 bits
-        only ever count days. -#}
-    {%- set given = feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
+{%- macro _debezium_cast(raw, given, name, type, base) -%}
+    {#- What has a type already. A number is no timestamp unless someone says what it counts: Spark would take it for seconds. Of
+        dates, 32 bits only ever count days. A decimal may come as its bytes, unscaled: of more digits than Spark has, or without its
+        logical type. -#}
     {%- if base == 'decimal' and given.startswith('struct') -%}
         {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ '.value)', name, type, raw ~ '.scale')) -%}
-    {%- elif dbt_cdc._is_bytes_of_decimal(feed, name, base) -%}
+    {%- elif base == 'decimal' and given == 'binary' -%}
         {%- do return(dbt_cdc._decimal_of_bytes('base64(' ~ raw ~ ')', name, type)) -%}
-    {%- elif base not in ['timestamp', 'date'] -%}
-        {%- do return(dbt_cdc._read_from(raw, given, type)) -%}
     {%- elif base == 'date' and given == 'int' -%}
         {%- do return(dbt_cdc._debezium_decoded(raw, 'days', name, type, base)) -%}
-    {%- elif dbt_cdc._base_type(given) in ['timestamp', 'date'] -%}
+    {%- elif base not in ['timestamp', 'date'] or dbt_cdc._base_type(given) in ['timestamp', 'date'] -%}
         {%- do return(dbt_cdc._read_from(raw, given, type)) -%}
     {%- endif -%}
-    {%- do return("if(typeof(" ~ raw ~ ") in ('bigint', 'int') and " ~ raw ~ " is not null, "
-                  ~ dbt_cdc._unclear_encoding(name, type, base) ~ ', '
-                  ~ dbt_cdc._debezium_decoded('cast(' ~ raw ~ ' as string)', 'text', name, type, base) ~ ')') -%}
+    {%- set read = dbt_cdc._debezium_decoded('cast(' ~ raw ~ ' as string)', 'text', name, type, base) -%}
+    {%- do return('if(' ~ raw ~ ' is null, ' ~ read ~ ', ' ~ dbt_cdc._unclear_encoding(name, type, base) ~ ')' if given in ['bigint', 'int']
+                  else read) -%}
 {%- endmacro -%}
 
 

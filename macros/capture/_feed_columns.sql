@@ -23,10 +23,7 @@
     {%- set read = relation if relation is string else dbt_cdc._whole_relation(relation) -%}
     {#- a path, such as csv.`/data/orders`, is in no catalog -#}
     {%- set exists = relation is string or '/' in relation.identifier or adapter.get_columns_in_relation(read) | length > 0 -%}
-    {%- for column in (dbt_cdc._columns_of(read) if exists else []) -%}
-        {%- do found.update({column.name: column.dtype}) -%}
-    {%- endfor -%}
-    {%- do return(found) -%}
+    {%- do return(dbt_cdc._types_as_spelled(read) if exists else {}) -%}
 {%- endmacro -%}
 
 

@@ -34,17 +34,11 @@
 {%- endmacro -%}
 
 
-{%- macro _read_from_text() -%}
-    {#- Types whose values are read from text, wherever they stand in JSON. -#}
-    {%- do return(['timestamp', 'date', 'char', 'varchar']) -%}
-{%- endmacro -%}
-
-
 {%- macro _json_type(type) -%}
     {#- The type that JSON is read in, to be read on by _nested_value: moments as text, decimals with all the places there are. -#}
     {%- set nested, base = dbt_cdc._type_parts(type), dbt_cdc._base_type(type) -%}
     {%- if nested is none -%}
-        {%- if base in dbt_cdc._read_from_text() -%}{%- do return('string') -%}{%- endif -%}
+        {%- if base in ['timestamp', 'date', 'char', 'varchar'] -%}{%- do return('string') -%}{%- endif -%}
         {%- if base != 'decimal' -%}{%- do return(type) -%}{%- endif -%}
         {%- set digits = modules.re.findall('[0-9]+', type) or ['10'] -%}
         {%- do return('decimal(38, ' ~ (38 - (digits[0] | int) + (digits[1] if digits | length > 1 else 0) | int) ~ ')') -%}

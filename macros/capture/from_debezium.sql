@@ -6,8 +6,7 @@
         {%- do return('(select cast(null as string) as _op)') -%}
     {%- endif -%}
     {%- set feed = dbt_cdc._debezium_feed(source_relation, columns, value, encodings, sequence) -%}
-    {%- set envelopes = dbt_cdc._debezium_json(feed) if feed.form == 'json' else dbt_cdc._debezium_struct(feed) -%}
-    {%- do return(dbt_cdc._debezium_query(feed, envelopes)) -%}
+    {%- do return(dbt_cdc._debezium_query(feed)) -%}
 {%- endmacro -%}
 
 
@@ -40,7 +39,8 @@
     {%- do faults.extend(dbt_cdc._json_key_faults(columns) if form == 'json' and columns is mapping else []) -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- set feed = {'relation': relation, 'form': form, 'columns': columns, 'value': dbt_cdc._quoted_list(path) | join('.'),
-                    'encodings': encodings, 'sequence': sequence, 'has': found, 'binary': type == 'binary'} -%}
+                    'encodings': encodings, 'sequence': sequence, 'has': found, 'binary': type == 'binary',
+                    'prefix': dbt_cdc._quoted_list(path) | join('.') ~ '.' if form == 'struct' else ''} -%}
     {%- do feed.update(sides={} if form == 'json' else dbt_cdc._debezium_sides(feed)) -%}
     {%- do feed.update(fields=dbt_cdc._debezium_fields(feed)) -%}
     {%- if not feed.fields -%}
@@ -57,10 +57,10 @@
 {%- endmacro -%}
 
 
-{%- macro _debezium_query(feed, envelopes) -%}
+{%- macro _debezium_query(feed) -%}
     (
     with envelopes as (
-        {{ envelopes }}
+        {{ dbt_cdc._debezium_json(feed) if feed.form == 'json' else dbt_cdc._debezium_struct(feed) }}
     ),
 
     events as (

@@ -9,14 +9,9 @@
         (columns if columns is mapping else {}).keys() | list + [op, timestamp, sequence]) -%}
     {%- set op, timestamp, sequence = dbt_cdc._spelled(op, has), dbt_cdc._spelled(timestamp, has), dbt_cdc._spelled(sequence, has) -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._dms_faults(source_relation, has, columns, op, timestamp, sequence)) -%}
-    {%- set apart = [op, timestamp, sequence] | select('string') | map('lower') | list -%}
-    {%- set wanted = {} -%}
-    {%- for name, type in (columns if columns is not none else has).items() if columns is not none or name | lower not in apart -%}
-        {%- do wanted.update({name: type}) -%}
-    {%- endfor -%}
     (
     select
-        {% for name, type in wanted.items() -%}
+        {% for name, type in (columns or has).items() if columns or name not in [op, timestamp, sequence] -%}
         {{ dbt_cdc._dms_value(name, type, has) }} as {{ dbt_cdc._quote(name) }},
         {% endfor -%}
         {{ dbt_cdc._dms_operation(source_relation, op) if op in has else "'r'" }} as _op,

@@ -44,6 +44,7 @@ KINDS = {
     "seen": {"name": "io.debezium.time.Timestamp"},
     "local": {"name": "io.debezium.time.MicroTimestamp"},
     "zoned": {"name": "io.debezium.time.ZonedTimestamp"},
+    "photo": {"type": "bytes"},
 }
 # 123.45 in hundredths is 0x3039; the largest decimal(38) is 38 nines; -0.0001 in ten-thousandths is -1
 FULL = {
@@ -128,11 +129,21 @@ def test_json_envelopes_with_their_schema_part_are_decoded_by_it(project: Projec
     ]
     store(project, "raw", texts(envelopes), "value string")
     store(project, "raw_bytes", [(text and text.encode(),) for (text,) in texts(envelopes)], "message binary")
+    encodings = {
+        "amount": "text",
+        "big": "text",
+        "free": "base64",
+        "born": "millis",
+        "seen": "nanos",
+        "local": "millis",
+    }
+    encodings |= {"zoned": "micros", "photo": "hex"}  # none of which is how they are written
     project.sql("create view {schema}.odd_bytes as select message as `a message.body` from {schema}.raw_bytes")
     project.write(
         {
             "models/events.sql": model(f"from_debezium({table('raw')}, columns={COLUMNS})"),
             "models/from_bytes.sql": model(f"from_debezium({table('raw_bytes')}, columns={COLUMNS}, value='message')"),
+            "models/said_twice.sql": model(f"from_debezium({table('raw')}, columns={COLUMNS}, encodings={encodings})"),
             "models/from_odd.sql": model(
                 f"from_debezium({table('odd_bytes')}, columns={COLUMNS}, value='A message.body')"
             ),
@@ -158,6 +169,7 @@ def test_json_envelopes_with_their_schema_part_are_decoded_by_it(project: Projec
     ]
     assert project.rows(by_sequence.replace("events", "from_bytes")) == project.rows(by_sequence)
     assert project.columns("from_bytes") == project.columns("events")
+    assert project.rows(by_sequence.replace("events", "said_twice")) == project.rows(by_sequence)
     assert project.rows(by_sequence.replace("events", "from_odd")) == project.rows(by_sequence)
 
 
@@ -256,16 +268,16 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
     store(project, "flat", events, flat)
     store(project, "nested", [*[(event,) for event in events], (None,)], nested)
     columns = {"id": "bigint", "amount": "string", "at": "timestamp", "note": "string"}
-    number = "struct<born: int, free: struct<scale: int, value: binary>, fixed: binary, said: binary>"  # 0x7b is 123
-    free, digits = Row(scale=1, value=bytearray(b"{")), bytearray(b"09")  # 0x3039 is 12345
-    avro = Row(before=None, after=Row(born=19675, free=free, fixed=digits, said=digits), op="c")
+    number = "struct<born: int, free: struct<scale: int, value: binary>, fixed: binary, said: binary, at: timestamp>"
+    free, digits = Row(scale=1, value=bytearray(b"{")), bytearray(b"09")  # 0x7b is 123, 0x3039 is 12345
+    avro = Row(before=None, after=Row(born=19675, free=free, fixed=digits, said=digits, at=SEEN), op="c")
     store(project, "avro", [avro], f"before {number}, after {number}, op string")
     typed = {"born": "date", "free": "decimal(10,1)", "fixed": "decimal(8,2)", "said": "decimal(8,2)"}
+    typed |= {"at": "timestamp"}
+    encodings = {"free": "base64", "said": "base64", "at": "millis"}  # `at` has its type already
     project.write(
         {
-            "models/numbers.sql": model(
-                f"from_debezium({table('avro')}, columns={typed}, encodings={{'said': 'base64'}})"
-            ),
+            "models/numbers.sql": model(f"from_debezium({table('avro')}, columns={typed}, encodings={encodings})"),
             "models/envelopes.sql": "select * from {{ target.schema }}.flat",
             "models/of_envelopes.sql": model("from_debezium(ref('envelopes'))"),
             "models/loaded.sql": "select 1 as id, 'I' as Op, 7 as nr",
@@ -290,7 +302,7 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
         (1, "1.50", SEEN, None, "u", SEEN, highest, ["id", "amount", "at"]),
     ]
     assert project.columns("asked_for")[:3] == [("id", "bigint"), ("amount", "string"), ("at", "timestamp")]
-    numbers = (date(2023, 11, 14), Decimal("12.3"), Decimal("123.45"), Decimal("123.45"))
+    numbers = (date(2023, 11, 14), Decimal("12.3"), Decimal("123.45"), Decimal("123.45"), SEEN)
     assert project.rows("select * from {schema}.numbers") == [(*numbers, "i", *[None] * 3)]
     of_refs = ("of_envelopes", "of_loaded")
     held = [(project.columns(name), project.rows(f"select count(*) from {{schema}}.{name}")) for name in of_refs]

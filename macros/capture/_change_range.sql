@@ -7,7 +7,7 @@
     {%- set timeline = table.timeline -%}
     {%- set last = timeline.commits | length - 1 -%}
     {%- set fed = timeline.feed_from is not none -%}
-    {%- set first = (timeline.feed_from if fed else (0 if timeline.whole else timeline.images_from + 1)) - 1 -%}
+    {%- set first = dbt_cdc._told_from(timeline) -%}
     {%- set faults = [] -%}
     {%- set earliest = begin is none or begin == 'earliest' -%}
     {%- set to = last if end is none else first if end == 'earliest' else dbt_cdc._place_of(table, end, 'end', faults) -%}
@@ -41,10 +41,10 @@
     {%- endif -%}
     {#- docs are of the whole project, whether or not the tables hold a range just now: an empty one has the same columns -#}
     {%- if faults and flags.WHICH == 'generate' -%}
-        {%- do return({'begin': last, 'end': last, 'fed': fed, 'before_log': false}) -%}
+        {%- do return({'begin': last, 'end': last, 'fed': fed}) -%}
     {%- endif -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
-    {%- do return({'begin': from, 'end': [to, last] | min, 'fed': fed, 'before_log': false}) -%}
+    {%- do dbt_cdc._raise_faults(faults, about='changes of ' ~ table.source ~ ': ') -%}
+    {%- do return({'begin': from, 'end': to, 'fed': fed}) -%}
 {%- endmacro -%}
 
 
@@ -91,9 +91,7 @@
         {%- if versions and dbt_cdc._is_number(text) and dbt_cdc._formats()[table.format].ordered_versions -%}
             {%- if text | int > versions[-1] | int -%}{%- do return(versions | length) -%}{%- endif -%}
             {%- if text | int < versions[0] | int -%}{%- do return(-2) -%}{%- endif -%}
-            {%- set older = [] -%}
-            {%- for version in versions if version | int <= text | int -%}{%- do older.append(version) -%}{%- endfor -%}
-            {%- do return(older | length - 1) -%}
+            {%- do return(versions | map('int') | select('le', text | int) | list | length - 1) -%}
         {%- endif -%}
         {%- do faults.append("`" ~ name ~ "` is no " ~ dbt_cdc._formats()[table.format].version
             ~ " of this table's history (expired, taken back, of another branch, or never there), got " ~ text ~ ", expected one of "

@@ -18,10 +18,10 @@
     {%- endif -%}
     {%- do dbt_cdc._refresh_metadata(existing) -%}
     {%- set columns = dbt_cdc._own_columns(existing) -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed(
-        "changes of " ~ source ~ ": ", dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key))) -%}
+    {%- do dbt_cdc._raise_faults(
+        dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key), about="changes of " ~ source ~ ": ") -%}
     {%- set key = dbt_cdc._key_of_table(relation, unique_key, format) -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed("changes of " ~ source ~ ": ", dbt_cdc._key_faults(key or [], columns))) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._key_faults(key or [], columns), about="changes of " ~ source ~ ": ") -%}
     {%- set table = {
         'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'unchecked': unchecked, 'log': none,
         'timeline': dbt_cdc._for_format('timeline', format)(existing),

@@ -89,7 +89,8 @@
     {%- if 0 <= begin < table.timeline.images_from -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ " since " ~ dbt_cdc._commit_name(table, begin) ~ " can't be told:"
             ~ " its columns are others since, so that versions have to be compared, and the oldest that can still be read is "
-            ~ dbt_cdc._commit_name(table, table.timeline.images_from) ~ "; ask for a range that begins there"]) -%}
+            ~ dbt_cdc._commit_name(table, table.timeline.images_from) ~ "; ask for a range that begins there"
+            ~ " (of a model that reads them by ref_changes: run it with --full-refresh)"]) -%}
     {%- endif -%}
     {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}
         {%- set before = commits[place - 1].version if place > 0 else none -%}

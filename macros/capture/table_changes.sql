@@ -31,10 +31,7 @@
     {#- The changes of a table that _changed_table has looked at already. `each_commit`: where no feed is on, compare each
         version of the range with the one before it, not only the two ends. -#}
     {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
-    {%- if scope.before_log -%}
-        {%- set table = table.own -%}
-        {%- set scope = dbt_cdc._change_range(table, begin, end) -%}
-    {%- endif -%}
+    {%- if scope.before_log -%}{%- do return(dbt_cdc._changes_of(table.own, begin, end, format, each_commit)) -%}{%- endif -%}
     {%- if not table.key and (format != 'cdc' or not scope.fed) -%}
         {%- set why = "format '" ~ format ~ "'" if scope.fed else "a comparison of two versions (no change feed is on)" -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": " ~ why ~ " needs the key, got no unique_key, "

@@ -27,16 +27,6 @@
 {%- endmacro -%}
 
 
-{%- macro _remembered_edge(relation) -%}
-    {%- do return(dbt_cdc._read_edges().edges.get(dbt_cdc._edge_name(relation))) -%}
-{%- endmacro -%}
-
-
-{%- macro _remember_edge(edge) -%}
-    {%- do dbt_cdc._read_edges().edges.update({edge.source: edge}) -%}
-{%- endmacro -%}
-
-
 {%- macro _recorded_edges() -%}
     {#- What cdc_metadata held of this model when the run came to it. -#}
     {%- set kept = dbt_cdc._read_edges() -%}

@@ -1,6 +1,6 @@
 {#- Which models may read by ref_changes: those that merge what they read into what they have, by key. -#}
 
-{%- macro _check_reader(relation, by, given, asked) -%}
+{%- macro _check_reader(relation, by, arguments, asked) -%}
     {%- set faults = dbt_cdc._reader_faults() -%}
     {#- dbt compiles a model before its materialization checks them -#}
     {%- set checks_options = model.config.materialized != 'hash_diff' -%}
@@ -15,13 +15,14 @@
                              ~ dbt_cdc._suggestion(by, ways)) -%}
     {%- endif -%}
     {%- for name, type in {'column': 'string', 'unique_key': 'list'}.items() -%}
-        {%- if given[name] is not none and (not dbt_cdc._is_of_type(given[name], type) or not given[name]) -%}
-            {%- do faults.append("ref_changes: " ~ name ~ " must " ~ ("name a column" if given[name] in ['', []] else "be of type " ~ type)
-                                 ~ ", got " ~ dbt_cdc._value_text(given[name])) -%}
+        {%- if arguments[name] is not none and (not dbt_cdc._is_of_type(arguments[name], type) or not arguments[name]) -%}
+            {%- do faults.append("ref_changes: " ~ name ~ " must "
+                                 ~ ("name a column" if arguments[name] in ['', []] else "be of type " ~ type)
+                                 ~ ", got " ~ dbt_cdc._value_text(arguments[name])) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- for other, idle in {'version': 'column', 'column': 'unique_key'}.items() if by == other and given[idle] is not none -%}
-        {%- do faults.append("ref_changes: " ~ idle ~ " has no meaning by " ~ by ~ ", got " ~ dbt_cdc._value_text(given[idle])
+    {%- for other, idle in {'version': 'column', 'column': 'unique_key'}.items() if by == other and arguments[idle] is not none -%}
+        {%- do faults.append("ref_changes: " ~ idle ~ " has no meaning by " ~ by ~ ", got " ~ dbt_cdc._value_text(arguments[idle])
                              ~ ": take it out, or read by " ~ (ways | reject('equalto', by) | first)) -%}
     {%- endfor -%}
     {%- if by == 'version' and relation.is_cte -%}
@@ -33,7 +34,7 @@
                              ~ " for a full image, and what did not change for deleted: read by ref, or take source_kind out and"
                              ~ " set apply_as_deletes: \"_op = 'd'\"") -%}
     {%- endif -%}
-    {%- set seen = dbt_cdc._remembered_edge(relation) -%}
+    {%- set seen = dbt_cdc._read_edges().edges.get(dbt_cdc._edge_name(relation)) -%}
     {%- if seen and not seen.part and seen.asked != asked -%}
         {%- do faults.append("ref_changes reads " ~ dbt_cdc._edge_name(relation) ~ " in two ways, " ~ seen.asked
                              ~ " and " ~ asked ~ ": there is one watermark for each upstream, choose one way") -%}

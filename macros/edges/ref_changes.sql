@@ -15,7 +15,7 @@
     {#- `given`: the query of a part that stands for the upstream under `--sample`, where the relation does not say so itself. -#}
     {%- set options = dbt_cdc._given_options(dbt_cdc._reader_options()) -%}
     {%- set by = options['ref_changes_by'] if by is none else by -%}
-    {%- set own = {'column': column, 'unique_key': unique_key} -%}
+    {%- set arguments = {'column': column, 'unique_key': unique_key} -%}
     {%- set column = options['ref_changes_column'] if column is none else column -%}
     {%- if model.resource_type == 'unit_test' -%}
         {#- A unit test gives the rows itself: all of them are new. -#}
@@ -23,12 +23,13 @@
     {%- endif -%}
     {#- how the model reads, in words: an upstream can be read in one way -#}
     {%- set asked = 'by ' ~ by ~ ' ' ~ (column if by == 'column' else dbt_cdc._names_in(unique_key) | join(', ')) -%}
-    {%- do dbt_cdc._check_reader(relation, by, own, asked | trim) -%}
+    {%- set asked = asked | trim -%}
+    {%- do dbt_cdc._check_reader(relation, by, arguments, asked) -%}
     {#- read now, before anything is remembered -#}
-    {%- do dbt_cdc._recorded_edges() -%}
+    {%- set recorded, read, name = dbt_cdc._recorded_edges(), dbt_cdc._read_edges(), dbt_cdc._edge_name(relation) -%}
     {%- if dbt_cdc._reads_a_part() -%}
-        {%- do dbt_cdc._remember_edge({'source': dbt_cdc._edge_name(relation), 'part': true}) -%}
-        {%- do dbt_cdc._reset_beforehand(dbt_cdc._recorded_edges()) -%}
+        {%- do read.edges.update({name: {'source': name, 'part': true}}) -%}
+        {%- do dbt_cdc._reset_beforehand(recorded) -%}
         {%- do return(dbt_cdc._all_rows(relation, by, given)) -%}
     {%- endif -%}
     {%- if relation.is_cte -%}
@@ -37,13 +38,12 @@
         {%- do return(dbt_cdc._all_rows(relation, by)) -%}
     {%- endif -%}
     {#- An edge is read once in a compilation, however often the model names it: all its readers see the same rows. -#}
-    {%- set edge = dbt_cdc._remembered_edge(relation)
+    {%- set edge = read.edges.get(name)
         or (dbt_cdc._read_by_version(relation, unique_key) if by == 'version' else dbt_cdc._read_by_column(relation, column)) -%}
-    {%- do edge.update({'asked': asked | trim}) -%}
-    {%- do dbt_cdc._remember_edge(edge) -%}
-    {%- set old = dbt_cdc._recorded_edges().get(edge.source, {}) -%}
-    {%- if dbt_cdc._read_edges().anew and by == 'column' and dbt_cdc._goes_back(edge, old) -%}
-        {%- do dbt_cdc._reset_beforehand([edge.source]) -%}
+    {%- do edge.update({'asked': asked}) -%}
+    {%- do read.edges.update({name: edge}) -%}
+    {%- if read.anew and by == 'column' and dbt_cdc._goes_back(edge, recorded.get(name, {})) -%}
+        {%- do dbt_cdc._reset_beforehand([name]) -%}
     {%- endif -%}
     {%- do return('(' ~ edge.sql ~ ')') -%}
 {%- endmacro -%}

@@ -9,18 +9,9 @@
 {%- endmacro -%}
 
 
-{%- macro _type_columns(relation, format, types, structs) -%}
-    {#- Gives columns that have no type, as Delta keeps those of nothing but NULL, these types. -#}
-    {%- do dbt_cdc._allow_columns(relation, format, types) -%}
-    {%- for column, type in dbt_cdc._columns_in(structs, types) -%}
-        {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ column ~ ' type ' ~ type) -%}
-    {%- endfor -%}
-{%- endmacro -%}
-
-
 {%- macro _grow_columns(relation, format, kept, given, structs=none) -%}
-    {#- Gives a table the columns that it lacks, and types to those that have none. `kept`: its types by lower-case name; `given`:
-        those that come, by name. -#}
+    {#- Gives a table the columns that it lacks, and types to those that have none, as Delta keeps what is nothing but NULL.
+        `kept`: its types by lower-case name; `given`: those that come, by name. -#}
     {%- set new, typed = {}, {} -%}
     {%- for name, type in given.items() -%}
         {%- set before = kept.get(name | lower) -%}
@@ -31,12 +22,18 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do dbt_cdc._add_columns(relation, format, new, structs) -%}
-    {%- do dbt_cdc._type_columns(relation, format, typed, structs) -%}
+    {%- do dbt_cdc._allow_columns(relation, format, typed) -%}
+    {%- for column, type in dbt_cdc._columns_in(structs, typed) -%}
+        {%- do run_query('alter table ' ~ relation ~ ' alter column ' ~ column ~ ' type ' ~ type) -%}
+    {%- endfor -%}
 {%- endmacro -%}
 
 
 {%- macro _allow_columns(relation, format, types) -%}
-    {%- do dbt_cdc._allow_names(relation, format, types.keys(), types.values()) -%}
+    {#- Gives an existing table what it needs to get columns of these names and types. -#}
+    {%- if dbt_cdc._properties_of_names(types.keys(), format, types.values()) -%}
+        {%- for statement in dbt_cdc._for_format('map_names', format)(relation) -%}{%- do run_query(statement) -%}{%- endfor -%}
+    {%- endif -%}
     {%- set needed = dbt_cdc._formats()[format].timestamp_ntz -%}
     {%- if needed and 'timestamp_ntz' in types.values() | join(' ') -%}{%- do dbt_cdc._set_properties(relation, needed) -%}{%- endif -%}
 {%- endmacro -%}

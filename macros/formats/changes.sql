@@ -7,7 +7,7 @@
     {%- set commits = table.timeline.commits -%}
     {%- if dbt_cdc._delta_is_compared(table, begin, end) -%}{%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}{%- endif -%}
     {%- set faults = dbt_cdc.delta__feed_faults(table.columns) + dbt_cdc._delta_view_faults() -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._prefixed('changes of ' ~ table.source ~ ': ', faults)) -%}
+    {%- do dbt_cdc._raise_faults(faults, about='changes of ' ~ table.source ~ ': ') -%}
     {%- set versions = commits[begin + 1].version ~ ', ' ~ commits[end].version -%}
     {#- schema and table alone are respelled (_spelling): in a catalog's name capitals count -#}
     {%- set parts = modules.re.findall('(?:`[^`]*`)+|[^.`]+', table.relation | string) -%}

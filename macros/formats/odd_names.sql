@@ -48,14 +48,6 @@
 {%- endmacro -%}
 
 
-{%- macro _allow_names(relation, format, names, types) -%}
-    {#- Gives an existing table what it needs to get columns of these names and types. -#}
-    {%- if dbt_cdc._properties_of_names(names, format, types) -%}
-        {%- for statement in dbt_cdc._for_format('map_names', format)(relation) -%}{%- do run_query(statement) -%}{%- endfor -%}
-    {%- endif -%}
-{%- endmacro -%}
-
-
 {%- macro delta__map_names(relation) -%}
     {#- the versions name what readers and writers must know; those that a table has beyond it stay -#}
     {%- set versions = {'delta.minReaderVersion': '2', 'delta.minWriterVersion': '5'} -%}

@@ -4,12 +4,17 @@
 
 {%- macro delta__snapshot_match(changes, shape, scd_id, new_scd_id) -%}
     {{ dbt_cdc._match_by_scd_id(changes, scd_id, new_scd_id) if dbt_cdc._char_keys(shape)
-       else dbt_cdc._match_by_key(changes, shape, scd_id) }}
+       else dbt_cdc.default__snapshot_match(changes, shape, scd_id, new_scd_id) }}
 {%- endmacro -%}
 
 
 {%- macro default__snapshot_match(changes, shape, scd_id, new_scd_id) -%}
-    {{ dbt_cdc._match_by_key(changes, shape, scd_id) }}
+    using (
+        {{ changes }}
+    ) as DBT_INTERNAL_SOURCE
+    on {% for key in dbt_cdc._keys(shape.strategy) %}({{ key }}) = DBT_INTERNAL_SOURCE.dbt_cdc_key_{{ loop.index }} and {% endfor -%}
+        {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }}
+        and dbt_cdc_closes = (DBT_INTERNAL_DEST.{{ scd_id }} <=> dbt_cdc_scd_id)
 {%- endmacro -%}
 
 
@@ -31,16 +36,6 @@
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(lengths) -%}
-{%- endmacro -%}
-
-
-{%- macro _match_by_key(changes, shape, scd_id) -%}
-    using (
-        {{ changes }}
-    ) as DBT_INTERNAL_SOURCE
-    on {% for key in dbt_cdc._keys(shape.strategy) %}({{ key }}) = DBT_INTERNAL_SOURCE.dbt_cdc_key_{{ loop.index }} and {% endfor -%}
-        {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }}
-        and dbt_cdc_closes = (DBT_INTERNAL_DEST.{{ scd_id }} <=> dbt_cdc_scd_id)
 {%- endmacro -%}
 
 

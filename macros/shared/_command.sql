@@ -19,7 +19,7 @@
 {%- macro _whole_relation(relation) -%}
     {#- Where a part is read (see above), dbt's relation is a query, of which the catalog knows nothing: this is the table itself. -#}
     {%- do return(api.Relation.create(
-        schema=relation.schema, identifier=relation.identifier, quote_policy=dbt_cdc._quotes_of(relation))) -%}
+        schema=relation.schema, identifier=relation.identifier, quote_policy=relation.quote_policy.to_dict())) -%}
 {%- endmacro -%}
 
 

@@ -1,12 +1,13 @@
 {#- Errors say: which node, what is wrong, the value got, what was expected, one thing to do. -#}
 
-{%- macro _raise_faults(faults, node=none, wrote=none) -%}
-    {#- `wrote`: what became of the tables, where it is more than nothing. While dbt parses, a node does not know its options yet. -#}
+{%- macro _raise_faults(faults, about='', wrote=none) -%}
+    {#- `about`: what each fault begins with. `wrote`: what became of the tables, where it is more than nothing. While dbt parses, a
+        node does not know its options yet. -#}
     {%- if faults and execute -%}
         {%- set wrote = wrote or (model.get('_dbt_cdc_wrote') if model is defined else none) or 'nothing was written' -%}
-        {%- set lines = ["dbt_cdc: " ~ (node.unique_id if node else dbt_cdc._running()) ~ " can't run, " ~ wrote ~ ":"] -%}
+        {%- set lines = ["dbt_cdc: " ~ dbt_cdc._running() ~ " can't run, " ~ wrote ~ ":"] -%}
         {%- for fault in faults -%}
-            {%- do lines.append("  - " ~ fault) -%}
+            {%- do lines.append("  - " ~ about ~ fault) -%}
         {%- endfor -%}
         {%- do exceptions.raise_compiler_error(lines | join("\n")) -%}
     {%- endif -%}
@@ -94,11 +95,4 @@
     {#- No macro can catch an error, but since version 4 Spark's own scripts can. Where one did, a query gives no rows. -#}
     {%- if run_query('select version()')[0][0].split('.')[0] | int < 4 -%}{%- do return(statement) -%}{%- endif -%}
     {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}
-{%- endmacro -%}
-
-
-{%- macro _prefixed(prefix, faults) -%}
-    {%- set lines = [] -%}
-    {%- for fault in faults -%}{%- do lines.append(prefix ~ fault) -%}{%- endfor -%}
-    {%- do return(lines) -%}
 {%- endmacro -%}

@@ -4,7 +4,7 @@
         catalog) do not list their tables or their views: then the relation itself is asked (a view of a catalog has no `Type`
         row but a headline of its own). -#}
     {%- set listed = load_relation(relation) -%}
-    {%- set quotes = dbt_cdc._quotes_of(relation) -%}
+    {%- set quotes = relation.quote_policy.to_dict() -%}
     {%- if listed is not none and (listed.is_view or dbt_cdc._format_of(listed)) -%}
         {%- do return(listed.incorporate(quote_policy=quotes)) -%}
     {%- endif -%}
@@ -22,19 +22,13 @@
 
 
 {%- macro _columns_of(source, columns='*') -%}
-    {#- Of what stands in a `from` clause, as a relation that exists; dbt-spark's own list ends before a column whose name begins
+    {#- Of what stands in a `from` clause, such as a relation that exists; dbt-spark's own list ends before a column whose name begins
         with `#`. -#}
     {%- set found = [] -%}
     {%- for row in run_query('describe query select ' ~ columns ~ ' from ' ~ source) -%}
         {%- do found.append(api.Column(row[0], row[1])) -%}
     {%- endfor -%}
     {%- do return(found) -%}
-{%- endmacro -%}
-
-
-{%- macro _quotes_of(relation) -%}
-    {%- set policy = relation.quote_policy -%}
-    {%- do return({'database': policy.database, 'schema': policy.schema, 'identifier': policy.identifier}) -%}
 {%- endmacro -%}
 
 

@@ -1,4 +1,4 @@
-{#- What dbt gives macros in a run's nodes and nowhere else. -#}
+{#- What dbt gives macros in a run's nodes and nowhere else. Macros that are called later have it, and where it is set `context`. -#}
 
 {%- macro _set_model_context(unique_id) -%}
     {%- set node = graph.nodes[unique_id] -%}

@@ -26,9 +26,9 @@
 {%- endmacro -%}
 
 
-{%- macro _option_faults(spec, node=none) -%}
+{%- macro _option_faults(spec) -%}
     {#- All that is wrong with the node's options, one sentence each; an empty list if nothing is. -#}
-    {%- set given = dbt_cdc._meta(node) -%}
+    {%- set given = dbt_cdc._meta() -%}
     {%- if given is not mapping -%}
         {%- do return(["meta.dbt_cdc must be a mapping of options, got " ~ dbt_cdc._value_text(given)]) -%}
     {%- endif -%}
@@ -38,12 +38,12 @@
     {%- endfor -%}
     {%- for name, rule in spec.items() -%}
         {%- do faults.extend(dbt_cdc._value_faults(name, rule, given.get(name))) -%}
-        {%- if name != 'unique_key' and (node or model).config.get(name) is not none -%}
+        {%- if name != 'unique_key' and model.config.get(name) is not none -%}
             {%- do faults.append("option '" ~ name ~ "' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {"
                                  ~ name ~ ": …}}") -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do return(faults + dbt_cdc._faults_between(spec, given, dbt_cdc._given_options(spec, node))) -%}
+    {%- do return(faults + dbt_cdc._faults_between(spec, given, dbt_cdc._given_options(spec))) -%}
 {%- endmacro -%}
 
 
@@ -127,8 +127,8 @@
 {%- endmacro -%}
 
 
-{%- macro _check_options(spec, more_faults=[], node=none) -%}
+{%- macro _check_options(spec, more_faults=[]) -%}
     {#- One error that lists every fault, or the options. `more_faults`: rules between options, found by the caller. -#}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._option_faults(spec, node) + more_faults, node) -%}
-    {%- do return(dbt_cdc._given_options(spec, node)) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._option_faults(spec) + more_faults) -%}
+    {%- do return(dbt_cdc._given_options(spec)) -%}
 {%- endmacro -%}

@@ -21,7 +21,7 @@
         {%- for column in node.columns.values() if (column.meta or {}).get('dbt_cdc') -%}
             {%- do faults.append(node.unique_id ~ " (" ~ node.config.get('materialized') ~ "): column '" ~ column.name
                 ~ "' has meta.dbt_cdc, got " ~ dbt_cdc._value_text(column.meta.dbt_cdc)
-                ~ ", but only hash_diff models have options of columns: take it out, or set materialized") -%}
+                ~ ", but only hash_diff models have options of columns: take it out, or make it one") -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}
@@ -63,8 +63,8 @@
         {%- endfor -%}
         {%- if unread -%}
             {%- do exceptions.warn("dbt_cdc: nothing reads " ~ unread | join(', ') ~ " in meta.dbt_cdc of " ~ name
-                ~ ", which is materialized as '" ~ node.kind ~ "'; " ~ (theirs | join(' or ') ~ ' would: set'
-                ~ ' materialized, or take them out' if theirs else 'take them out')) -%}
+                ~ ", which is materialized as '" ~ node.kind ~ "'; " ~ (theirs | join(' or ') ~ ' would: make it'
+                ~ ' one of these, or take them out' if theirs else 'take them out')) -%}
         {%- endif -%}
     {%- endfor -%}
 {%- endmacro -%}

@@ -13,14 +13,18 @@
 
 
 {%- macro _var_faults() -%}
-    {%- set faults, ours = [], var('dbt_cdc', {}) -%}
+    {%- set faults = [] -%}
     {%- set known = ['default_high_dttm', 'operational_metadata_columns', 'metadata_schema', 'synthetic'] -%}
-    {%- for name in ours if ours is mapping and name not in known -%}
-        {%- do faults.append("vars of dbt_cdc: " ~ dbt_cdc._unknown_name('var', name, known)) -%}
+    {%- for vars in [adapter.config.cli_vars, adapter.config.vars.to_dict()] if vars.get('dbt_cdc') is not none -%}
+        {%- set ours = vars.dbt_cdc -%}
+        {%- if ours is not mapping -%}
+            {%- do faults.append("vars: dbt_cdc must be a mapping of vars (" ~ known | join(', ') ~ "), got "
+                                 ~ dbt_cdc._value_text(ours)) -%}
+        {%- endif -%}
+        {%- for name in (ours if ours is mapping else []) if name not in known -%}
+            {%- do faults.append("vars of dbt_cdc: " ~ dbt_cdc._unknown_name('var', name, known)) -%}
+        {%- endfor -%}
     {%- endfor -%}
-    {%- if ours is not mapping and ours is not none -%}
-        {%- do faults.append("vars: dbt_cdc must be a mapping of vars (" ~ known | join(', ') ~ "), got " ~ dbt_cdc._value_text(ours)) -%}
-    {%- endif -%}
     {%- set schema = dbt_cdc._var('metadata_schema') -%}
     {#- dbt-spark puts no backticks around schemas when it lists their tables -#}
     {%- set plain = '(?a)\\w*[A-Za-z_]\\w*([.]\\w*[A-Za-z_]\\w*)*' -%}

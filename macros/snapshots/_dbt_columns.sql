@@ -1,14 +1,9 @@
-{#- dbt's own columns of a snapshot. `node`: the snapshot, where it is not the one that runs (in an operation). -#}
+{#- dbt's own columns of a snapshot. -#}
 
 {%- macro _snapshot_columns(node=none) -%}
-    {%- if node is none -%}
-        {%- do return(config.get('snapshot_table_column_names') or get_snapshot_table_column_names()) -%}
-    {%- endif -%}
-    {%- set names = {} -%}
-    {%- set renamed = node.config.get('snapshot_meta_column_names') or {} -%}
-    {%- for name, standard in get_snapshot_table_column_names().items() -%}
-        {%- do names.update({name: renamed.get(name) or standard}) -%}
-    {%- endfor -%}
+    {#- Standard name -> name in the table. `node`: a snapshot that is not the one at work. -#}
+    {%- set names, renamed = {}, (node or model).config.get('snapshot_meta_column_names') or {} -%}
+    {%- for name in get_snapshot_table_column_names() -%}{%- do names.update({name: renamed.get(name) or name}) -%}{%- endfor -%}
     {%- do return(names) -%}
 {%- endmacro -%}
 
@@ -32,20 +27,20 @@
 {%- endmacro -%}
 
 
-{%- macro _end_of_record(existing, node=none) -%}
+{%- macro _end_of_record(existing) -%}
     {#- dbt_valid_to in the type of dbt_valid_from. `dbt_valid_to_current` may have given it another one (text, or an instant beside
         wall clocks): what closes a record is cast to that by the session's time zone, and so back. -#}
-    {%- set columns = dbt_cdc._snapshot_columns(node) -%}
+    {%- set columns = dbt_cdc._snapshot_columns() -%}
     {%- set valid_to, start = dbt_cdc._quote(columns.dbt_valid_to), existing[columns.dbt_valid_from | lower] -%}
     {%- if existing[columns.dbt_valid_to | lower] == start -%}{%- do return(valid_to) -%}{%- endif -%}
     {%- do return('try_cast(' ~ valid_to ~ ' as ' ~ dbt_cdc._type_text(start) ~ ')') -%}
 {%- endmacro -%}
 
 
-{%- macro _is_open(relation='', node=none) -%}
+{%- macro _is_open(relation='') -%}
     {#- The condition that finds the open records. -#}
-    {%- set valid_to = dbt_cdc._quote(dbt_cdc._snapshot_columns(node).dbt_valid_to) -%}
+    {%- set valid_to = dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) -%}
     {%- set valid_to = relation ~ '.' ~ valid_to if relation else valid_to -%}
-    {%- set current = config.get('dbt_valid_to_current') if node is none else node.config.get('dbt_valid_to_current') -%}
+    {%- set current = model.config.get('dbt_valid_to_current') -%}
     {%- do return('(' ~ valid_to ~ ' = ' ~ current ~ ' or ' ~ valid_to ~ ' is null)' if current else valid_to ~ ' is null') -%}
 {%- endmacro -%}

@@ -2,8 +2,7 @@
 
 {%- macro _retyped_faults(strategy, source_columns, target, existing) -%}
     {#- Values of another kind, asked before anything is compared. -#}
-    {%- set faults, keys = [], [] -%}
-    {%- for key in dbt_cdc._keys(strategy) -%}{%- do keys.append(dbt_cdc._unquoted(key) | lower) -%}{%- endfor -%}
+    {%- set faults, keys = [], dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) | map('lower') | list -%}
     {#- the record of a deletion has the last values or the source's, so that both have to be of one type -#}
     {%- set deleted_keep_values = strategy.hard_deletes == 'new_record' -%}
     {%- for column in source_columns if column.name | lower in existing -%}

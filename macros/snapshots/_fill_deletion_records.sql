@@ -2,18 +2,18 @@
     key among them, which stay open for good. Which record each one follows can be told from its dbt_scd_id, made of that
     record's own and of the time at which it was closed. So they get that record's values, and end where their key returned. -#}
 
-{%- macro _fill_deletion_records(node, target, existing) -%}
+{%- macro _fill_deletion_records(target, existing) -%}
     {#- Gives how many are left. -#}
-    {%- set columns = dbt_cdc._snapshot_columns(node) -%}
+    {%- set columns = dbt_cdc._snapshot_columns() -%}
     {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(0) -%}{%- endif -%}
     {%- set given = dbt_cdc._source_columns_of(target, columns) -%}
-    {%- set no_key = dbt_cdc._null_keys(dbt_cdc._keys(node.config)) -%}
+    {%- set no_key = dbt_cdc._null_keys(dbt_cdc._keys(model.config)) -%}
     {#- a key may be an expression that is never NULL, and the table have columns of its owner's #}
     {%- set empty = 'cast(' ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " as string) = 'True' and (" ~ no_key | join(' and ') ~ ' or '
                     ~ given | join(' is null and ') ~ ' is null)' -%}
     {%- set left = 'select count(*) from ' ~ target ~ ' where ' ~ empty -%}
     {%- if run_query(left)[0][0] > 0 -%}
-        {%- do run_query(dbt_cdc._deletion_records_merge(target, columns, dbt_cdc._keys(node.config), given, empty)) -%}
+        {%- do run_query(dbt_cdc._deletion_records_merge(target, columns, dbt_cdc._keys(model.config), given, empty)) -%}
         {%- do return(run_query(left)[0][0]) -%}
     {%- endif -%}
     {%- do return(0) -%}

@@ -59,24 +59,24 @@
 {%- endmacro -%}
 
 
-{%- macro _open_end_faults(target, options, node=none) -%}
+{%- macro _open_end_faults(target, options) -%}
     {#- Records that no run has closed, but whose dbt_valid_to, years ahead, is not what stands in open ones: they were open
         when `dbt_valid_to_current` was another, and dbt would insert their rows again. -#}
-    {%- set names, current = dbt_cdc._operational_columns(), (config if node is none else node.config).get('dbt_valid_to_current') -%}
-    {%- set valid_to = dbt_cdc._quote(dbt_cdc._snapshot_columns(node).dbt_valid_to) -%}
+    {%- set names, valid_to = dbt_cdc._operational_columns(), dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) -%}
     {%- set found -%}
         select cast({{ valid_to }} as string) from {{ target }}
-        where {{ dbt_cdc._quote(names.update_process_id) }} is null and not coalesce({{ dbt_cdc._is_open(node=node) }}, false)
+        where {{ dbt_cdc._quote(names.update_process_id) }} is null and not coalesce({{ dbt_cdc._is_open() }}, false)
             and try_cast({{ valid_to }} as timestamp_ltz) > current_timestamp() + interval 1 year
             and {{ dbt_cdc._quote(names.effective_end_timestamp) }} = {{ dbt_cdc._high_date(options.effective_timestamp_type) }}
         limit 1
     {%- endset -%}
     {%- set ends = run_query(found).rows -%}
-    {%- do return([dbt_cdc._open_end_fault(target, ends[0][0], valid_to, current)] if ends else []) -%}
+    {%- do return([dbt_cdc._open_end_fault(target, ends[0][0])] if ends else []) -%}
 {%- endmacro -%}
 
 
-{%- macro _open_end_fault(target, end, valid_to, current) -%}
+{%- macro _open_end_fault(target, end) -%}
+    {%- set current, valid_to = model.config.get('dbt_valid_to_current'), dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) -%}
     {%- do return(target ~ " has open records with the end " ~ end ~ ", but 'dbt_valid_to_current' is "
         ~ (current ~ ", another time in this session" if current else 'not set') ~ ": set the option, or the session's time zone,"
         ~ " back, or give those records the new end by hand (update " ~ target ~ " set " ~ valid_to ~ " = ...)") -%}

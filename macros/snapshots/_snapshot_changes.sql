@@ -15,8 +15,7 @@
     {%- set new_record = strategy.hard_deletes == 'new_record' -%}
     {%- set is_deleted = "snapshotted_data." ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " <=> 'True'" -%}
     {#- the source under `--empty` or `--sample` says nothing about what was deleted -#}
-    {%- set whole = not dbt_cdc._reads_a_part() -%}
-    {%- set sees_deletes = strategy.hard_deletes in ('invalidate', 'new_record') and whole -%}
+    {%- set sees_deletes = strategy.hard_deletes in ('invalidate', 'new_record') and not dbt_cdc._reads_a_part() -%}
     with source_rows as (
         {{ source_sql }}
     ),

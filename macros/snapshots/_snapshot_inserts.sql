@@ -57,7 +57,7 @@
 {%- endmacro -%}
 
 
-{%- macro _run_time(type, known=[]) -%}
+{%- macro _run_time(type, known) -%}
     {#- The snapshot's own time in the type of updated_at (in UTC, whatever the session's zone, where that has no zone), or
         that of the known times which lies beyond it. -#}
     {%- if not dbt_cdc._may_be_time(type) -%}
@@ -66,12 +66,10 @@
             ~ " run is needed, but updated_at is of type " ~ type ~ ", expected a date or timestamp: convert it, in the snapshot's"
             ~ " query and in the columns of its table; no row was written by this run") ~ ') as ' ~ type ~ ')') -%}
     {%- endif -%}
-    {%- set has_no_zone = type in ['timestamp_ntz', 'date', 'string'] -%}
-    {%- set now = dbt_cdc._effective('dbt_cdc_now', 'timestamp_ntz') if has_no_zone else 'dbt_cdc_now' -%}
+    {%- set now = 'dbt_cdc_now' if type == 'timestamp' else dbt_cdc._effective('dbt_cdc_now', 'timestamp_ntz') -%}
     {%- set time = namespace(sql='cast(' ~ now ~ ' as ' ~ dbt_cdc._type_text(type) ~ ')') -%}
     {%- for moment in known -%}
-        {%- set instant = dbt_cdc._instant_of_text(moment) if type == 'string' else dbt_cdc._instant(moment) -%}
-        {%- set time.sql = 'if(coalesce(' ~ instant ~ ' > dbt_cdc_now, false), cast(' ~ moment ~ ' as '
+        {%- set time.sql = 'if(coalesce(' ~ dbt_cdc._instant(moment) ~ ' > dbt_cdc_now, false), cast(' ~ moment ~ ' as '
             ~ dbt_cdc._type_text(type) ~ '), ' ~ time.sql ~ ')' -%}
     {%- endfor -%}
     {%- do return(time.sql) -%}

@@ -1,13 +1,13 @@
 {#- For commands that are given a snapshot's name. -#}
 
-{%- macro _snapshot_node(command, name) -%}
-    {#- `name`, or where several packages have one of that name, `package.name`. -#}
+{%- macro _set_snapshot_context(command, name) -%}
+    {#- `model` and `this` as in a run of the snapshot called `name`, or, where several packages have one so called, `package.name`. -#}
     {%- set known, found = [], [] -%}
     {%- for node in graph.nodes.values() if node.resource_type == 'snapshot' -%}
         {%- do known.append(node.name) -%}
         {%- if name in [node.name, node.package_name ~ '.' ~ node.name] -%}{%- do found.append(node) -%}{%- endif -%}
     {%- endfor -%}
-    {%- if found | length == 1 -%}{%- do return(found[0]) -%}{%- endif -%}
+    {%- if found | length == 1 -%}{%- do return(dbt_cdc._set_model_context(found[0].unique_id)) -%}{%- endif -%}
     {%- set names = [] -%}
     {%- for node in found -%}{%- do names.append(node.package_name ~ '.' ~ node.name) -%}{%- endfor -%}
     {%- do exceptions.raise_compiler_error('dbt_cdc.' ~ command ~ ': ' ~ (
@@ -23,9 +23,4 @@
         {%- do return(snapshot.package_name ~ '.' ~ snapshot.name) -%}
     {%- endfor -%}
     {%- do return(snapshot.name) -%}
-{%- endmacro -%}
-
-
-{%- macro _snapshot_table(node) -%}
-    {%- do return(dbt_cdc._load_relation(api.Relation.create(schema=node.schema, identifier=node.alias, type='table'))) -%}
 {%- endmacro -%}

@@ -9,34 +9,32 @@
 {%- endmacro -%}
 
 
-{%- macro _snapshot_settings(node=none) -%}
-    {%- do return(dbt_cdc._given_options(dbt_cdc._snapshot_options(), node)) -%}
+{%- macro _snapshot_settings() -%}
+    {%- do return(dbt_cdc._given_options(dbt_cdc._snapshot_options())) -%}
 {%- endmacro -%}
 
 
-{%- macro _check_snapshot_options(node=none) -%}
+{%- macro _check_snapshot_options() -%}
     {#- One error with all that is wrong with a snapshot's options and the vars it goes by. -#}
-    {%- set options = dbt_cdc._snapshot_settings(node) if dbt_cdc._meta(node) is mapping else {} -%}
-    {%- set faults = [] -%}
-    {%- do faults.extend(dbt_cdc._hard_deletes_faults(node) + dbt_cdc._isolation_faults(node)) -%}
-    {%- do faults.extend(dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction, node)) -%}
-    {%- do faults.extend(dbt_cdc._change_log_faults(options, node)) -%}
-    {%- if options.operational_metadata -%}{%- do faults.extend(dbt_cdc._operational_var_faults(node)) -%}{%- endif -%}
-    {%- do return(dbt_cdc._check_options(dbt_cdc._snapshot_options(), faults, node)) -%}
+    {%- set options = dbt_cdc._snapshot_settings() if dbt_cdc._meta() is mapping else {} -%}
+    {%- set faults = dbt_cdc._hard_deletes_faults() + dbt_cdc._isolation_faults()
+        + dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction) + dbt_cdc._change_log_faults(options)
+        + (dbt_cdc._operational_var_faults() if options.operational_metadata else []) -%}
+    {%- do return(dbt_cdc._check_options(dbt_cdc._snapshot_options(), faults)) -%}
 {%- endmacro -%}
 
 
-{%- macro _hard_deletes_faults(node=none) -%}
+{%- macro _hard_deletes_faults() -%}
     {#- dbt raises an error of its own where it comes upon another value, and so hides all else that is wrong. -#}
     {%- set allowed = {'values': ['ignore', 'invalidate', 'new_record']} -%}
-    {%- do return(dbt_cdc._value_faults('hard_deletes', allowed, (node or model).config.get('hard_deletes'))) -%}
+    {%- do return(dbt_cdc._value_faults('hard_deletes', allowed, model.config.get('hard_deletes'))) -%}
 {%- endmacro -%}
 
 
-{%- macro _max_delete_fraction_faults(fraction, node=none) -%}
-    {%- if fraction is none or fraction is not number or fraction is boolean -%}{%- do return([]) -%}{%- endif -%}
-    {%- set faults = dbt_cdc._hard_deletes_faults(node) -%}
-    {%- if not faults and adapter.get_hard_deletes_behavior((node or model).config) == 'ignore' -%}
+{%- macro _max_delete_fraction_faults(fraction) -%}
+    {%- if not dbt_cdc._is_of_type(fraction, 'number') -%}{%- do return([]) -%}{%- endif -%}
+    {%- set faults = dbt_cdc._hard_deletes_faults() -%}
+    {%- if not faults and adapter.get_hard_deletes_behavior(model.config) == 'ignore' -%}
         {%- do return(["option 'max_delete_fraction' has no meaning with hard_deletes: ignore, got " ~ fraction
                        ~ "; set hard_deletes to invalidate or new_record, or remove the option"]) -%}
     {%- endif -%}
@@ -44,9 +42,9 @@
 {%- endmacro -%}
 
 
-{%- macro _change_log_faults(options, node=none) -%}
+{%- macro _change_log_faults(options) -%}
     {#- hash_diff and apply_changes refuse such a table for reasons of their own -#}
-    {%- set format = (node or model).config.get('file_format') -%}
+    {%- set format = model.config.get('file_format') -%}
     {%- set logged = dbt_cdc._formats_with('change_log') -%}
     {%- if not options.change_log or format in logged -%}{%- do return([]) -%}{%- endif -%}
     {%- do return(["option 'change_log' needs a table of " ~ logged | join(', ') ~ ", got file_format '" ~ format
@@ -54,7 +52,7 @@
 {%- endmacro -%}
 
 
-{%- macro _operational_var_faults(node=none) -%}
+{%- macro _operational_var_faults() -%}
     {%- set faults, high_date = dbt_cdc._var_faults(), dbt_cdc._high_date_text() -%}
     {%- if not modules.re.fullmatch('[0-9-]{10}( ([01][0-9]|2[0-3])(:[0-5][0-9]){2}([.][0-9]{1,6})?)?', high_date)
             or not dbt_cdc._is_date(high_date[:10]) -%}
@@ -66,11 +64,11 @@
         {%- do return(faults + ["var 'operational_metadata_columns' must map standard to own column names, got "
                                 ~ dbt_cdc._value_text(renamed)]) -%}
     {%- endif -%}
-    {%- do return(faults + dbt_cdc._renaming_faults(renamed, node)) -%}
+    {%- do return(faults + dbt_cdc._renaming_faults(renamed)) -%}
 {%- endmacro -%}
 
 
-{%- macro _renaming_faults(renamed, node=none) -%}
+{%- macro _renaming_faults(renamed) -%}
     {%- set faults, where = [], "var 'operational_metadata_columns'" -%}
     {%- for standard, name in renamed.items() -%}
         {%- if standard not in dbt_cdc._operational_types() -%}
@@ -80,7 +78,7 @@
                                  ~ dbt_cdc._value_text(name)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- set names, of_dbt = [], dbt_cdc._snapshot_columns(node).values() | map('lower') | list -%}
+    {%- set names, of_dbt = [], dbt_cdc._snapshot_columns().values() | map('lower') | list -%}
     {%- for name in dbt_cdc._operational_columns().values() -%}
         {%- if name | lower in names -%}
             {%- do faults.append(where ~ " gives one name to several columns: " ~ name) -%}

@@ -41,7 +41,7 @@
             if dbt_cdc._snapshot_columns().dbt_is_deleted | lower in existing else '')) -%}
     {%- endif -%}
     {%- if options.max_delete_fraction is not none and shape.counts['delete'] > 0 -%}
-        {%- do faults.extend(dbt_cdc._delete_guard_faults(shape.counts['delete'], strategy, target_relation, options)) -%}
+        {%- do faults.extend(dbt_cdc._delete_guard_faults(shape, options)) -%}
     {%- endif -%}
     {%- if options.operational_metadata and shape.time_type == 'string' -%}
         {%- do faults.extend(dbt_cdc._updated_at_faults(
@@ -63,8 +63,7 @@
     {#- whether a later record follows is asked only where there is such an end at all #}
     {%- if run_query(dbt_cdc._far_end_query(shape, columns))[0][0] is none -%}{%- do return([]) -%}{%- endif -%}
     {%- set end = run_query(dbt_cdc._far_end_query(shape, columns, is_last=true))[0][0] -%}
-    {%- do return([] if end is none else [dbt_cdc._open_end_fault(
-        shape.target, end, dbt_cdc._quote(columns.dbt_valid_to), config.get('dbt_valid_to_current'))]) -%}
+    {%- do return([] if end is none else [dbt_cdc._open_end_fault(shape.target, end)]) -%}
 {%- endmacro -%}
 
 
@@ -95,15 +94,15 @@
 {%- endmacro -%}
 
 
-{%- macro _delete_guard_faults(deleted, strategy, target_relation, options) -%}
+{%- macro _delete_guard_faults(shape, options) -%}
     {%- set live -%}
-        select count(*) from {{ target_relation }}
+        select count(*) from {{ shape.target }}
         where {{ dbt_cdc._is_open() }}
-        {%- if strategy.hard_deletes == 'new_record' %}
+        {%- if shape.strategy.hard_deletes == 'new_record' %}
             and not ({{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_is_deleted) }} <=> 'True')
         {%- endif %}
     {%- endset -%}
-    {%- set live_rows = run_query(live).rows[0][0] | int -%}
+    {%- set live_rows, deleted = run_query(live).rows[0][0] | int, shape.counts['delete'] -%}
     {%- if live_rows and deleted / live_rows <= options.max_delete_fraction -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([
         "this run would close " ~ deleted ~ " of " ~ live_rows ~ " live records because the source no longer has them ("

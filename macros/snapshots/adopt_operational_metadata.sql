@@ -2,11 +2,10 @@
     {#- Gives an existing snapshot's table the operational columns and fills in every record that lacks them. What only
         the runs of the past knew is taken from what is there: the process is this command, the times are dbt's own.
         Only records that need it are written: a second time changes nothing. -#}
-    {%- set node = dbt_cdc._snapshot_node('adopt_operational_metadata', snapshot) -%}
-    {%- set options = dbt_cdc._check_snapshot_options(node) -%}
-    {%- set target = dbt_cdc._snapshot_table(node) -%}
+    {%- do dbt_cdc._set_snapshot_context('adopt_operational_metadata', snapshot) -%}
+    {%- set options, target = dbt_cdc._check_snapshot_options(), dbt_cdc._load_relation(context['this']) -%}
     {%- set existing = dbt_cdc._types_by_name(adapter.get_columns_in_relation(target)) if target is not none else {} -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._adoption_faults(node, options, target, existing), node) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._adoption_faults(options, target, existing)) -%}
     {%- set names = dbt_cdc._operational_columns() -%}
     {%- set types = dbt_cdc._operational_types(options.effective_timestamp_type) -%}
     {%- set missing, format = {}, dbt_cdc._format_of(target) -%}
@@ -14,43 +13,43 @@
         {%- do missing.update({own_name: types[name]}) -%}
     {%- endfor -%}
     {%- if missing -%}
-        {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('type_faults', format)(target, options.effective_timestamp_type), node) -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._for_format('type_faults', format)(target, options.effective_timestamp_type)) -%}
         {%- do dbt_cdc._add_columns(target, format, missing) -%}
     {%- endif -%}
-    {%- set left = dbt_cdc._fill_deletion_records(node, target, existing) -%}
-    {%- do run_query(dbt_cdc._adoption_update(node, options, target, existing)) -%}
+    {%- set left = dbt_cdc._fill_deletion_records(target, existing) -%}
+    {%- do run_query(dbt_cdc._adoption_update(options, target, existing)) -%}
     {%- do log('dbt_cdc: ' ~ target ~ ' has its operational columns, filled in for every record', info=true) -%}
     {%- do dbt_cdc._warn_of_deletion_records(target, left) -%}
 {%- endmacro -%}
 
 
-{%- macro _adoption_faults(node, options, target, existing) -%}
+{%- macro _adoption_faults(options, target, existing) -%}
     {%- if not options.operational_metadata -%}
         {%- do return(["the snapshot does not ask for the columns: set meta.dbt_cdc.operational_metadata to true first"]) -%}
     {%- endif -%}
     {%- if target is none -%}
-        {%- do return([node.schema ~ '.' ~ node.alias ~ " does not exist; its first run makes it, columns included: dbt snapshot"]) -%}
+        {%- do return([this ~ " does not exist; its first run makes it, columns included: dbt snapshot"]) -%}
     {%- endif -%}
     {%- if dbt_cdc._format_of(target) is none -%}
         {%- do return([target ~ " is no Delta, Iceberg or Hudi table"]) -%}
     {%- endif -%}
     {%- set faults = dbt_cdc._operational_type_faults(target, existing, options)
                      + dbt_cdc._partly_operational_faults(target, existing) -%}
-    {%- set start = dbt_cdc._snapshot_columns(node).dbt_valid_from -%}
+    {%- set start = dbt_cdc._snapshot_columns().dbt_valid_from -%}
     {%- if not dbt_cdc._may_be_time(existing.get(start | lower)) -%}
         {%- do faults.append("column '" ~ start ~ "' of " ~ target ~ " is " ~ existing.get(start | lower) ~ ", expected a date or"
                              ~ " timestamp: convert it in the table and in the snapshot's query") -%}
     {%- endif -%}
-    {%- set faults = faults or dbt_cdc._recorded_text_faults(node, target, existing) -%}
+    {%- set faults = faults or dbt_cdc._recorded_text_faults(target, existing) -%}
     {%- set names = dbt_cdc._operational_columns().values() | list -%}
-    {%- do return(faults or (dbt_cdc._open_end_faults(target, options, node) if names[0] | lower in existing else [])) -%}
+    {%- do return(faults or (dbt_cdc._open_end_faults(target, options) if names[0] | lower in existing else [])) -%}
 {%- endmacro -%}
 
 
-{%- macro _recorded_text_faults(node, target, existing) -%}
-    {%- set columns, faults = dbt_cdc._snapshot_columns(node), [] -%}
+{%- macro _recorded_text_faults(target, existing) -%}
+    {%- set columns, faults = dbt_cdc._snapshot_columns(), [] -%}
     {#- the end of an open record may be any text #}
-    {%- set closed = '(select * from ' ~ target ~ ' where not coalesce(' ~ dbt_cdc._is_open(node=node) ~ ', false)) as closed' -%}
+    {%- set closed = '(select * from ' ~ target ~ ' where not coalesce(' ~ dbt_cdc._is_open() ~ ', false)) as closed' -%}
     {%- set sources = {columns.dbt_valid_from: target, columns.dbt_valid_to: closed, columns.dbt_updated_at: target} -%}
     {%- for name, source in sources.items() if existing.get(name | lower) == 'string' -%}
         {%- set value = dbt_cdc._quote(name) -%}
@@ -61,12 +60,12 @@
 {%- endmacro -%}
 
 
-{%- macro _adoption_update(node, options, target, existing) -%}
-    {%- set names, columns = dbt_cdc._operational_columns(), dbt_cdc._snapshot_columns(node) -%}
-    {%- set type, open = options.effective_timestamp_type, dbt_cdc._is_open(node=node) -%}
+{%- macro _adoption_update(options, target, existing) -%}
+    {%- set names, columns = dbt_cdc._operational_columns(), dbt_cdc._snapshot_columns() -%}
+    {%- set type, open = options.effective_timestamp_type, dbt_cdc._is_open() -%}
     {%- set own = {} -%}
     {%- for name, own_name in names.items() -%}{%- do own.update({name: dbt_cdc._quote(own_name)}) -%}{%- endfor -%}
-    {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._end_of_record(existing, node) -%}
+    {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._end_of_record(existing) -%}
     {%- set written = dbt_cdc._quote(columns.dbt_updated_at) if columns.dbt_updated_at | lower in existing else valid_from -%}
     {%- set this_run = dbt_cdc._literal(invocation_id) -%}
     {%- set expected = {

@@ -12,7 +12,7 @@
     {%- endif -%}
     {%- set known = dbt.default__get_or_create_relation(database, schema, identifier, type) -%}
     {#- dbt's cache knows tables without the quotes that a name may need -#}
-    {%- set relation = known[1].incorporate(quote_policy=dbt_cdc._quotes_of(this)) -%}
+    {%- set relation = known[1].incorporate(quote_policy=this.quote_policy.to_dict()) -%}
     {%- set found = dbt_cdc._load_relation(relation) if execute and not known[0] else none -%}
     {%- if found is none -%}{%- do return([known[0], relation]) -%}{%- endif -%}
     {#- dbt's strategies ask its cache for the table, too -#}

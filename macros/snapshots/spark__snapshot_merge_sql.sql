@@ -7,8 +7,7 @@
 {%- macro spark__snapshot_merge_sql(target, source, insert_cols) -%}
     {%- set shape = model['_dbt_cdc_shape'] -%}
     {%- if shape.counts.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
-    {%- set columns, names = dbt_cdc._snapshot_columns(), dbt_cdc._operational_columns() -%}
-    {%- set options = dbt_cdc._snapshot_settings() -%}
+    {%- set columns, options = dbt_cdc._snapshot_columns(), dbt_cdc._snapshot_settings() -%}
     {%- set values = dbt_cdc._insert_values(shape) -%}
     {%- set scd_id = dbt_cdc._quote(columns.dbt_scd_id) -%}
     merge into {{ target }} as DBT_INTERNAL_DEST
@@ -17,7 +16,7 @@
     when matched then update set
         {{ dbt_cdc._quote(columns.dbt_valid_to) }} = if(dbt_cdc_closes and {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }},
             dbt_cdc_start, {{ dbt_cdc._conflict(target) }})
-        {%- if options.operational_metadata %},
+        {%- if options.operational_metadata %}{% set names = dbt_cdc._operational_columns() %},
         {{ dbt_cdc._quote(names.update_process_id) }} = {{ dbt_cdc._literal(invocation_id) }},
         {{ dbt_cdc._quote(names.effective_end_timestamp) }} =
             {{ dbt_cdc._effective('dbt_cdc_start', options.effective_timestamp_type) }},

@@ -52,8 +52,8 @@ def table_changes(
     """
     unique_id = running_model("table_changes")
     names = names if name is None else (*names, name)
-    outside = len(names) == 1 and isinstance(names[0], str) and "." in names[0]
     v = version if v is None else v
+    outside = len(names) == 1 and v is None and isinstance(names[0], str) and "." in names[0]
     arguments = {
         "unique_id": unique_id,
         "upstream": names[0] if outside else table_of(upstream_of(dbt, names, v, "table_changes")),

@@ -85,7 +85,7 @@ def test_options_that_nothing_reads_are_told(project: Project) -> None:
     assert [line for line in told if line] == [
         "effective_date, sequence_by in meta.dbt_cdc of model.consumer.mixed, which is materialized as 'view'; take them out",
         "sequence_by, stored_as_scd_type in meta.dbt_cdc of model.consumer.forgotten, which is materialized as 'view'; "
-        "apply_changes would: set materialized, or take them out",
+        "apply_changes would: make it one of these, or take them out",
     ]
 
 
@@ -110,12 +110,17 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
         "meta.dbt_cdc, or take it out",
         "model.consumer.typo (table): unknown option 'other'. Correct it in its meta.dbt_cdc, or take it out",
         "model.consumer.apart (apply_changes): column 'ssn' has meta.dbt_cdc, got {\"sensitive\": true}, but only hash_diff models "
-        "have options of columns: take it out, or set materialized",
+        "have options of columns: take it out, or make it one",
     ):
         assert fault in message, message
     message = project.error("run", "--select", "sound", "--vars", "{dbt_cdc: much}")
     assert "vars: dbt_cdc must be a mapping of vars (default_high_dttm, operational_metadata_columns, " in message
     assert 'synthetic), got "much"' in message
+    # what the command line gives of the mapping is not all of it
+    project.configure(vars={"dbt_cdc": {"metadata_shcema": "ops"}})
+    message = project.error("run", "--select", "sound", "--vars", "{dbt_cdc: {metadata_schema: null}}")
+    assert "vars of dbt_cdc: unknown var 'metadata_shcema', did you mean 'metadata_schema'?" in message
+    project.configure()
     assert project.tables() == set()
     project.dbt("run", "--select", "sound")
 

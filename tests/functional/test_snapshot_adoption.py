@@ -127,6 +127,17 @@ def test_adoption_says_what_it_needs(project: Project) -> None:
     assert project.log().count("has the column(s) update_timestamp of the source") >= 2
     assert project.rows("select id, update_timestamp from {schema}.s") == [(1, datetime(2024, 1, 1))]
 
+    # a wrong var is no matter of a snapshot that does not go by it, and told to an operation that does
+    wrong = ("--vars", "{operational_metadata_columns: [job_id]}")
+    supply(project, "(1, 'b', timestamp '2024-01-02', timestamp '2024-01-02')", COLUMNS + ", update_timestamp")
+    project.dbt("snapshot", *wrong)
+    assert project.rows("select id, update_timestamp from {schema}.s order by 2") == [
+        (1, datetime(2024, 1, 1)),
+        (1, datetime(2024, 1, 2)),
+    ]
+    project.error("run-operation", "drop_operational_metadata", "--args", "{snapshot: s}", *wrong)
+    assert "must map standard to own column names, got [" in project.new_log()
+
 
 @pytest.mark.one_format("delta")
 def test_a_snapshot_whose_name_another_package_has_too_is_named_with_its_package(project: Project) -> None:

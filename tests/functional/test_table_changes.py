@@ -347,6 +347,7 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
         {
             "models/python_wrong.py": body.format(upstream=upstream, call="'given', 'kept', unique_key='idd'"),
             "models/python_lost.py": body.format(upstream="", call="'given', 'kept'"),
+            "models/python_v.py": body.format(upstream="", call=f"'{changes.project.schema}.kept', v=2"),
             "models/python_frame.py": body.format(upstream="", call=upstream),
             "models/s.yml": f"sources: [{{name: given, schema: {changes.project.schema}, tables: [{{name: kept}}]}}]",
         }
@@ -375,6 +376,7 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     message = changes.project.error("run")
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in message
     assert "by table_changes, but dbt knows no such upstream" in message
+    assert f"Add the line `dbt.ref('{changes.project.schema}.kept', v=2)`" in message
     assert (
         "takes the names that dbt.ref or dbt.source takes, such as table_changes(dbt, spark, 'orders'), and all else by keyword, got"
         in message

@@ -44,7 +44,7 @@
     {#- The columns that tell a node's rows apart: a version of a history is told by the version too. -#}
     {%- set key = dbt_cdc._key_in(node.config) -%}
     {%- if node.resource_type == 'snapshot' -%}
-        {%- do return([dbt_cdc._snapshot_columns(node).dbt_scd_id]) -%}
+        {%- do return([dbt_cdc._dbt_columns(node).dbt_scd_id]) -%}
     {%- endif -%}
     {%- if node.config.get('materialized') == 'hash_diff' -%}{%- do return(['keyhash']) -%}{%- endif -%}
     {%- if key and node.config.get('materialized') == 'apply_changes' -%}

@@ -57,7 +57,7 @@
 
 {%- macro hudi__snapshot_properties() -%}
     {#- Hudi keeps one row for a record key, and dbt-spark would make that the unique_key: no history could be kept -#}
-    {%- do return({'primaryKey': dbt_cdc._snapshot_columns().dbt_scd_id}) -%}
+    {%- do return({'primaryKey': dbt_cdc._dbt_columns().dbt_scd_id}) -%}
 {%- endmacro -%}
 
 
@@ -77,13 +77,13 @@
 {%- macro hudi__new_snapshot_faults() -%}
     {%- set properties = config.get('tblproperties') or {} -%}
     {%- do return(dbt_cdc._hudi_snapshot_faults(
-        this, properties.get('primaryKey', dbt_cdc._snapshot_columns().dbt_scd_id), properties.get('type'),
+        this, properties.get('primaryKey', dbt_cdc._dbt_columns().dbt_scd_id), properties.get('type'),
         dbt_cdc._names_in(config.get('partition_by')) | join(','))) -%}
 {%- endmacro -%}
 
 
 {%- macro _hudi_snapshot_faults(table, key, type, partitions, remedy='') -%}
-    {%- set faults, scd_id = [], dbt_cdc._snapshot_columns().dbt_scd_id -%}
+    {%- set faults, scd_id = [], dbt_cdc._dbt_columns().dbt_scd_id -%}
     {%- if key != scd_id -%}
         {%- do faults.append("the record key of " ~ table ~ " is " ~ (key or 'none') ~ ", expected " ~ scd_id ~ ": Hudi keeps one row for"
             ~ " each record key, so that it can hold no history; " ~ remedy ~ "leave `primaryKey` out of the snapshot's tblproperties") -%}

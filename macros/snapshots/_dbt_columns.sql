@@ -1,6 +1,6 @@
 {#- dbt's own columns of a snapshot. -#}
 
-{%- macro _snapshot_columns(node=none) -%}
+{%- macro _dbt_columns(node=none) -%}
     {#- Standard name -> name in the table. `node`: a snapshot that is not the one at work. -#}
     {%- set names, renamed = {}, (node or model).config.get('snapshot_meta_column_names') or {} -%}
     {%- for name in get_snapshot_table_column_names() -%}{%- do names.update({name: renamed.get(name) or name}) -%}{%- endfor -%}
@@ -11,7 +11,7 @@
 {%- macro _written_columns(strategy) -%}
     {#- The names of those that a run writes: one that says of each record whether it stands for a deletion is not always. -#}
     {%- set names = [] -%}
-    {%- for standard, name in dbt_cdc._snapshot_columns().items() -%}
+    {%- for standard, name in dbt_cdc._dbt_columns().items() -%}
         {%- if standard != 'dbt_is_deleted' or strategy.hard_deletes == 'new_record' -%}{%- do names.append(name) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(names) -%}
@@ -20,7 +20,7 @@
 
 {%- macro _deletion_column_faults(strategy, target, existing) -%}
     {%- if strategy.hard_deletes != 'new_record' -%}{%- do return([]) -%}{%- endif -%}
-    {%- set name = dbt_cdc._snapshot_columns().dbt_is_deleted -%}
+    {%- set name = dbt_cdc._dbt_columns().dbt_is_deleted -%}
     {%- if name | lower in existing -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([target ~ " has no column '" ~ name ~ "', which hard_deletes: new_record needs: add it (alter table " ~ target
         ~ " add columns (" ~ name ~ " string)), or set hard_deletes back"]) -%}
@@ -30,7 +30,7 @@
 {%- macro _end_of_record(existing) -%}
     {#- dbt_valid_to in the type of dbt_valid_from. `dbt_valid_to_current` may have given it another one (text, or an instant beside
         wall clocks): what closes a record is cast to that by the session's time zone, and so back. -#}
-    {%- set columns = dbt_cdc._snapshot_columns() -%}
+    {%- set columns = dbt_cdc._dbt_columns() -%}
     {%- set valid_to, start = dbt_cdc._quote(columns.dbt_valid_to), existing[columns.dbt_valid_from | lower] -%}
     {%- if existing[columns.dbt_valid_to | lower] == start -%}{%- do return(valid_to) -%}{%- endif -%}
     {%- do return('try_cast(' ~ valid_to ~ ' as ' ~ dbt_cdc._type_text(start) ~ ')') -%}
@@ -39,7 +39,7 @@
 
 {%- macro _is_open(relation='') -%}
     {#- The condition that finds the open records. -#}
-    {%- set valid_to = dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) -%}
+    {%- set valid_to = dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_valid_to) -%}
     {%- set valid_to = relation ~ '.' ~ valid_to if relation else valid_to -%}
     {%- set current = model.config.get('dbt_valid_to_current') -%}
     {%- do return('(' ~ valid_to ~ ' = ' ~ current ~ ' or ' ~ valid_to ~ ' is null)' if current else valid_to ~ ' is null') -%}

@@ -58,7 +58,7 @@
     {%- if shape.counts['insert'] -%}
         {%- do faults.extend(dbt_cdc._for_format('new_key_faults', dbt_cdc._format_of(shape.target))(shape)) -%}
     {%- endif -%}
-    {%- set start = dbt_cdc._snapshot_columns().dbt_valid_from -%}
+    {%- set start = dbt_cdc._dbt_columns().dbt_valid_from -%}
     {%- set kept, given = existing.get(start | lower), shape.time_type -%}
     {%- if kept == 'date' and given in ['timestamp', 'timestamp_ntz'] and shape.strategy.updated_at | trim == snapshot_get_time() | trim -%}
         {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is date, got " ~ given ~ " from the time of the run, whose"

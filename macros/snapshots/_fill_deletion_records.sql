@@ -4,7 +4,7 @@
 
 {%- macro _fill_deletion_records(target, existing) -%}
     {#- Gives how many are left. -#}
-    {%- set columns = dbt_cdc._snapshot_columns() -%}
+    {%- set columns = dbt_cdc._dbt_columns() -%}
     {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(0) -%}{%- endif -%}
     {%- set given = dbt_cdc._source_columns_of(target, columns) -%}
     {%- set no_key = dbt_cdc._null_keys(dbt_cdc._keys(model.config)) -%}

@@ -62,7 +62,7 @@
 {%- macro _open_end_faults(target, options) -%}
     {#- Records that no run has closed, but whose dbt_valid_to, years ahead, is not what stands in open ones: they were open
         when `dbt_valid_to_current` was another, and dbt would insert their rows again. -#}
-    {%- set names, valid_to = dbt_cdc._operational_columns(), dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) -%}
+    {%- set names, valid_to = dbt_cdc._operational_columns(), dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_valid_to) -%}
     {%- set found -%}
         select cast({{ valid_to }} as string) from {{ target }}
         where {{ dbt_cdc._quote(names.update_process_id) }} is null and not coalesce({{ dbt_cdc._is_open() }}, false)
@@ -76,7 +76,7 @@
 
 
 {%- macro _open_end_fault(target, end) -%}
-    {%- set current, valid_to = model.config.get('dbt_valid_to_current'), dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_valid_to) -%}
+    {%- set current, valid_to = model.config.get('dbt_valid_to_current'), dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_valid_to) -%}
     {%- do return(target ~ " has open records with the end " ~ end ~ ", but 'dbt_valid_to_current' is "
         ~ (current ~ ", another time in this session" if current else 'not set') ~ ": set the option, or the session's time zone,"
         ~ " back, or give those records the new end by hand (update " ~ target ~ " set " ~ valid_to ~ " = ...)") -%}

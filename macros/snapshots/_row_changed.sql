@@ -20,14 +20,14 @@
 
 {%- macro _goes_by_start(strategy) -%}
     {#- Whether it compares dbt_valid_from, as dbt's timestamp strategy does, and those of a project that are made of it. -#}
-    {%- do return(('snapshotted_data.' ~ dbt_cdc._snapshot_columns().dbt_valid_from) in strategy.row_changed) -%}
+    {%- do return(('snapshotted_data.' ~ dbt_cdc._dbt_columns().dbt_valid_from) in strategy.row_changed) -%}
 {%- endmacro -%}
 
 
 {%- macro _row_changed_by_time(strategy, condition, existing) -%}
     {#- dbt takes updated_at for a column's name where it may be an expression, and compares NULL with nothing: a row that was
         without a time and has one now has changed. -#}
-    {%- set own = dbt_cdc._snapshot_columns().dbt_updated_at -%}
+    {%- set own = dbt_cdc._dbt_columns().dbt_updated_at -%}
     {%- set had_no_time = 'snapshotted_data.' ~ (dbt_cdc._quote(own) if own | lower in existing else 'dbt_cdc_valid_from') ~ ' is null' -%}
     {%- set updated_at = modules.re.escape('source_data.' ~ strategy.updated_at) ~ '(?!\\w)' -%}
     {%- do return(modules.re.sub(updated_at, 'source_data.dbt_cdc_updated_at', condition)

@@ -9,7 +9,7 @@
     {#- One row per key that is new (insert), changed (update) or gone (delete): the source's columns, the key, how many
         rows of the source share it, and what is needed of the open record. Keys that rows share, and rows without a key,
         are all here, as `_staging_faults` tells of them. dbt's strategies speak of source_data and snapshotted_data. -#}
-    {%- set columns, existing = dbt_cdc._snapshot_columns(), dbt_cdc._types_by_name(target_columns) -%}
+    {%- set columns, existing = dbt_cdc._dbt_columns(), dbt_cdc._types_by_name(target_columns) -%}
     {%- set keys = dbt_cdc._key_names(strategy) -%}
     {%- set no_source, no_record = 'source_data.' ~ keys[0] ~ ' is null', 'snapshotted_data.' ~ keys[0] ~ ' is null' -%}
     {%- set new_record = strategy.hard_deletes == 'new_record' -%}

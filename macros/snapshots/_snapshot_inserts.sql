@@ -79,7 +79,7 @@
 {%- macro _returning_keys(shape) -%}
     {#- The keys without an open record that have been there before, with the end of their last version, which is its start
         where stock dbt closed it by a clock behind the source's. -#}
-    {%- set keys, columns = dbt_cdc._keys(shape.strategy), dbt_cdc._snapshot_columns() -%}
+    {%- set keys, columns = dbt_cdc._keys(shape.strategy), dbt_cdc._dbt_columns() -%}
     {%- set named = dbt_cdc._numbered(keys, 'dbt_cdc_returning_key_') | join(', ') -%}
     select {{ named }}, max(dbt_cdc_end) as dbt_cdc_last_end
     from (
@@ -96,7 +96,7 @@
 
 {%- macro _insert_values(shape) -%}
     {#- Column of the snapshot -> SQL over _snapshot_starts. -#}
-    {%- set columns, options = dbt_cdc._snapshot_columns(), dbt_cdc._snapshot_settings() -%}
+    {%- set columns, options = dbt_cdc._dbt_columns(), dbt_cdc._snapshot_settings() -%}
     {%- set values = {} -%}
     {%- for name in shape.source_columns -%}
         {%- do values.update({name: 'null' if shape.source_types[name | lower] == 'void' else dbt_cdc._quote(name)}) -%}

@@ -78,7 +78,7 @@
                                  ~ dbt_cdc._value_text(name)) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- set names, of_dbt = [], dbt_cdc._snapshot_columns().values() | map('lower') | list -%}
+    {%- set names, of_dbt = [], dbt_cdc._dbt_columns().values() | map('lower') | list -%}
     {%- for name in dbt_cdc._operational_columns().values() -%}
         {%- if name | lower in names -%}
             {%- do faults.append(where ~ " gives one name to several columns: " ~ name) -%}

@@ -38,7 +38,7 @@
             ~ (dbt_cdc._keys(strategy) | join(', ')) ~ ", so that no row of the source can be theirs: close or delete them"
             ~ " by hand, then run again" ~ ("; the records of deletions that stock dbt-spark has left so can be filled in: switch"
             ~ " operational_metadata on, and run adopt_operational_metadata"
-            if dbt_cdc._snapshot_columns().dbt_is_deleted | lower in existing else '')) -%}
+            if dbt_cdc._dbt_columns().dbt_is_deleted | lower in existing else '')) -%}
     {%- endif -%}
     {%- if options.max_delete_fraction is not none and shape.counts['delete'] > 0 -%}
         {%- do faults.extend(dbt_cdc._delete_guard_faults(shape, options)) -%}
@@ -58,7 +58,7 @@
 {%- macro _old_open_end_faults(shape, existing) -%}
     {#- New keys whose last record began by now and ends years ahead: it was open when `dbt_valid_to_current` was another, or in
         a session of another time zone. Stock dbt finds its dbt_scd_id there; we would give the row a new one. -#}
-    {%- set columns = dbt_cdc._snapshot_columns() -%}
+    {%- set columns = dbt_cdc._dbt_columns() -%}
     {%- if not dbt_cdc._may_be_time(existing[columns.dbt_valid_to | lower]) -%}{%- do return([]) -%}{%- endif -%}
     {#- whether a later record follows is asked only where there is such an end at all #}
     {%- if run_query(dbt_cdc._far_end_query(shape, columns))[0][0] is none -%}{%- do return([]) -%}{%- endif -%}
@@ -99,7 +99,7 @@
         select count(*) from {{ shape.target }}
         where {{ dbt_cdc._is_open() }}
         {%- if shape.strategy.hard_deletes == 'new_record' %}
-            and not ({{ dbt_cdc._quote(dbt_cdc._snapshot_columns().dbt_is_deleted) }} <=> 'True')
+            and not ({{ dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_is_deleted) }} <=> 'True')
         {%- endif %}
     {%- endset -%}
     {%- set live_rows, deleted = run_query(live).rows[0][0] | int, shape.counts['delete'] -%}

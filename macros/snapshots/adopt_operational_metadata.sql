@@ -35,7 +35,7 @@
     {%- endif -%}
     {%- set faults = dbt_cdc._operational_type_faults(target, existing, options)
                      + dbt_cdc._partly_operational_faults(target, existing) -%}
-    {%- set start = dbt_cdc._snapshot_columns().dbt_valid_from -%}
+    {%- set start = dbt_cdc._dbt_columns().dbt_valid_from -%}
     {%- if not dbt_cdc._may_be_time(existing.get(start | lower)) -%}
         {%- do faults.append("column '" ~ start ~ "' of " ~ target ~ " is " ~ existing.get(start | lower) ~ ", expected a date or"
                              ~ " timestamp: convert it in the table and in the snapshot's query") -%}
@@ -47,7 +47,7 @@
 
 
 {%- macro _recorded_text_faults(target, existing) -%}
-    {%- set columns, faults = dbt_cdc._snapshot_columns(), [] -%}
+    {%- set columns, faults = dbt_cdc._dbt_columns(), [] -%}
     {#- the end of an open record may be any text #}
     {%- set closed = '(select * from ' ~ target ~ ' where not coalesce(' ~ dbt_cdc._is_open() ~ ', false)) as closed' -%}
     {%- set sources = {columns.dbt_valid_from: target, columns.dbt_valid_to: closed, columns.dbt_updated_at: target} -%}
@@ -61,7 +61,7 @@
 
 
 {%- macro _adoption_update(options, target, existing) -%}
-    {%- set names, columns = dbt_cdc._operational_columns(), dbt_cdc._snapshot_columns() -%}
+    {%- set names, columns = dbt_cdc._operational_columns(), dbt_cdc._dbt_columns() -%}
     {%- set type, open = options.effective_timestamp_type, dbt_cdc._is_open() -%}
     {%- set own = {} -%}
     {%- for name, own_name in names.items() -%}{%- do own.update({name: dbt_cdc._quote(own_name)}) -%}{%- endfor -%}

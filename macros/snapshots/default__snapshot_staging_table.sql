@@ -48,7 +48,7 @@
     {%- set given = {} -%}
     {%- for name in shape.source_columns -%}{%- do given.update({name: shape.source_types[name | lower]}) -%}{%- endfor -%}
     {#- a history that was made by hand may lack this one, and later changes are found by it -#}
-    {%- set columns = dbt_cdc._snapshot_columns() -%}
+    {%- set columns = dbt_cdc._dbt_columns() -%}
     {%- do given.update({columns.dbt_updated_at: shape.time_type}) -%}
     {%- do dbt_cdc._grow_columns(shape.target, dbt_cdc._format_of(shape.target), existing, given) -%}
     {%- if columns.dbt_updated_at | lower not in existing -%}

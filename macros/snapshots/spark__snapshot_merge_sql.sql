@@ -7,7 +7,7 @@
 {%- macro spark__snapshot_merge_sql(target, source, insert_cols) -%}
     {%- set shape = model['_dbt_cdc_shape'] -%}
     {%- if shape.counts.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
-    {%- set columns, options = dbt_cdc._snapshot_columns(), dbt_cdc._snapshot_settings() -%}
+    {%- set columns, options = dbt_cdc._dbt_columns(), dbt_cdc._snapshot_settings() -%}
     {%- set values = dbt_cdc._insert_values(shape) -%}
     {%- set scd_id = dbt_cdc._quote(columns.dbt_scd_id) -%}
     merge into {{ target }} as DBT_INTERNAL_DEST

@@ -1,21 +1,21 @@
 {#- A ledger and {{ this }} made anew: a first run, a full refresh, or a killed one of these finished. -#}
-{%- macro _apply_begin_ledger(plan, state) -%}
+{%- macro _apply_begin_ledger(plan) -%}
     {#- A new ledger with the first batch in it, unless another run has made one since this one looked. -#}
-    {%- if not state.replace and dbt_cdc._load_relation(plan.ledger) is not none -%}
+    {%- set there = dbt_cdc._load_relation(plan.ledger) -%}
+    {%- if there is not none and not plan.replace -%}
         {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()]) -%}
-    {%- endif -%}
-    {%- if state.replace and state.ledger is not none and dbt_cdc._format_of(state.ledger) != plan.format -%}
-        {%- do adapter.drop_relation(state.ledger) -%}
+    {%- elif there is not none and dbt_cdc._format_of(there) != plan.format -%}
+        {%- do adapter.drop_relation(there) -%}
     {%- endif -%}
     {%- set purged = dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'purged', plan.batch) -%}
-    {%- set query = dbt_cdc._apply_record_query(plan, anti_join=false) ~ '\nunion all\n' ~ purged -%}
-    {%- do plan.update(recorded=dbt_cdc._apply_ledger_columns(plan) | map('lower') | list) -%}
+    {%- set query = dbt_cdc._apply_record_query(plan) ~ '\nunion all\n' ~ purged -%}
+    {%- do plan.update(ledger_columns=dbt_cdc._apply_ledger_columns(plan) | map('lower') | list) -%}
     {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_ledger(plan, query)) -%}
 {%- endmacro -%}
 
 
 {%- macro _apply_build(plan) -%}
-    {#- {{ this }} from the whole ledger; its generation says which ledger it belongs to. -#}
+    {#- {{ this }} from the whole ledger, not done yet: see _apply_finish_build. -#}
     {%- set restart = dbt_cdc._restart_change_log(this) -%}
     {%- if restart -%}{%- do run_query(restart) -%}{%- endif -%}
     {%- set existing = dbt_cdc._load_relation(this) -%}
@@ -45,16 +45,15 @@ from versions
 
 {%- macro _apply_finish_build(plan, batches) -%}
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
-        A ledger that is another run's by now will have {{ this }} built anew by the next run. -#}
+        Only then does its generation say which ledger it belongs to: what is left of a run that ends before is built anew. -#}
     {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
-    {%- if dbt_cdc._own_properties(plan.ledger)['dbt_cdc.generation'] != plan.generation -%}
-        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()], wrote='what it wrote gives way to what the other wrote') -%}
-    {%- endif -%}
+    {%- do dbt_cdc._apply_check_ledger(plan, 'the next run builds the table anew') -%}
     {%- if after.signature == plan.signature -%}
-        {%- do dbt_cdc._apply_mark(plan, batches) -%}
+        {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_forget_collected(plan) -%}
         {%- do plan.update(signature=after.signature) -%}
         {%- do dbt_cdc._apply_to_target(plan, batches, everything=true) -%}
     {%- endif -%}
+    {%- do dbt_cdc._set_properties(plan.target, {'dbt_cdc.generation': plan.generation}) -%}
 {%- endmacro -%}

@@ -43,11 +43,8 @@
 
 {%- macro _apply_cast_faults(plan) -%}
     {#- {column: fault}, of values that do not come back the same from the type that the table has. What is nested only ever widens. -#}
-    {%- set faults, measures, casts = {}, {}, {} -%}
+    {%- set faults, measures = {}, {} -%}
     {%- for name, type in plan.casts.items() if '<' not in type and name not in plan.nulls -%}
-        {%- do casts.update({name: type}) -%}
-    {%- endfor -%}
-    {%- for name, type in casts.items() -%}
         {%- set column = dbt_cdc._quote(name) -%}
         {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ dbt_cdc._type_text(type) ~ ') as ' ~ dbt_cdc._type_text(plan.types[name])
                       ~ ') <=> ' ~ column ~ ')' -%}
@@ -60,7 +57,7 @@
     {%- endfor -%}
     {%- if not measures -%}{%- do return({}) -%}{%- endif -%}
     {%- set row = run_query('select ' ~ dbt_cdc._select_list(measures) ~ ' from ' ~ plan.stage)[0] -%}
-    {%- for name, type in casts.items() if row['lost: ' ~ name] -%}
+    {%- for name, type in plan.casts.items() if row.get('lost: ' ~ name) -%}
         {%- do faults.update({name: "column '" ~ name ~ "': the table has type " ~ type ~ ", the batch " ~ plan.types[name] ~ " with "
             ~ row['lost: ' ~ name] ~ " value(s) that it can't hold, for example " ~ row['example: ' ~ name]
             ~ ": cast it in the model, or run with --full-refresh"}) -%}

@@ -24,7 +24,7 @@ from moments
 {{ dbt_cdc._apply_batch_events(plan) }},
 
 {% endif -%}
-{{ dbt_cdc._apply_marked_step(plan) }},
+{{ dbt_cdc._apply_distinct_step(plan) }},
 
 moments as (
     select
@@ -34,16 +34,16 @@ moments as (
         count_if(_dbt_cdc_is_given and not _dbt_cdc_is_known and _dbt_cdc_kind = 'truncate') as _dbt_cdc_fresh_truncates,
         count_if(_dbt_cdc_kind = 'upsert') > 1 and bool_or(_dbt_cdc_is_given and _dbt_cdc_kind = 'upsert')
             as _dbt_cdc_contradictory
-    from marked
+    from distinct_events
     group by {{ identity }}
 )
 {%- endmacro -%}
 
 
-{%- macro _apply_marked_step(plan) -%}
+{%- macro _apply_distinct_step(plan) -%}
 {#- Each event once: whether the batch gives it, whether the ledger has it. -#}
 {%- set identity = dbt_cdc._quoted_list(dbt_cdc._apply_event_identity(plan)) | join(', ') -%}
-marked as (
+distinct_events as (
     select
         {{ identity }},
         bool_or({{ '_dbt_cdc_given' if plan.collected else 'true' }}) as _dbt_cdc_is_given,

@@ -27,7 +27,7 @@
     {%- for name in dbt_cdc._apply_interval_columns(plan.intervals) + partial -%}
         {%- do names.append(modules.re.escape(name)) -%}
     {%- endfor -%}
-    {%- set present = dbt_cdc._columns_of(plan.target) if plan.checks and plan.has_ledger else [] -%}
+    {%- set present = dbt_cdc._columns_of(plan.target) if plan.checks and plan.kept else [] -%}
     {%- for column in present if column.name | lower not in own -%}
         {%- do names.append(modules.re.escape(column.name)) -%}
     {%- endfor -%}

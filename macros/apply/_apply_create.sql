@@ -1,11 +1,12 @@
 {#- The statements that make the tables of apply_changes. -#}
 
 {%- macro _apply_create_ledger(plan, query) -%}
+    {#- `or replace` where it may be there, or the format knows a table by nothing else. -#}
     {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._shared_properties()) -%}
     {%- do properties.update({'dbt_cdc.generation': plan.generation, 'dbt_cdc.columns': plan.order | tojson}) -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- do return(dbt_cdc._create_as(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',
-                                     dbt_cdc._apply_replaces(plan))) -%}
+                                     plan.replace or dbt_cdc._formats()[plan.format].replace_conflicts)) -%}
 {%- endmacro -%}
 
 
@@ -27,13 +28,9 @@
         {%- do properties.update(dbt_cdc._for_format('feed_properties', plan.format)(dbt_cdc._apply_target_columns(plan))) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
-    {%- do properties.update({'dbt_cdc.generation': plan.generation}) -%}
+    {#- _apply_finish_build names the ledger; a run that finds it not done builds it anew -#}
+    {%- do properties.update({'dbt_cdc.generation': 'not done'}) -%}
     {%- set later = dbt_cdc._later_properties(properties, plan.format) -%}
-    {#- a table without these, or the constraints of its contract, is not done: the next run would build it anew -#}
-    {%- if later or config.get('contract').enforced -%}
-        {%- do later.update({'dbt_cdc.generation': plan.generation}) -%}
-        {%- do properties.update({'dbt_cdc.generation': 'not done'}) -%}
-    {%- endif -%}
     {%- do return({'own': properties, 'later': later}) -%}
 {%- endmacro -%}
 
@@ -56,17 +53,12 @@
 
 
 {%- macro _apply_create_target(plan, query, properties) -%}
+    {#- `or replace`, so that a reader never misses the table. -#}
     {%- set clauses = [partition_cols(label='partitioned by'), clustered_cols(label='clustered by'), location_clause(),
                        dbt_cdc._comment_clause()] -%}
     {%- do return(dbt_cdc._create_as(
         plan.target, get_select_subquery(query) if config.get('contract').enforced else query, plan.format, properties,
-        clauses | map('trim') | select | join('\n'), dbt_cdc._apply_replaces(plan))) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_replaces(plan) -%}
-    {#- `or replace`, so that a reader never misses the table: where it may be there, or the format knows a table by nothing else -#}
-    {%- do return(plan.replace or dbt_cdc._formats()[plan.format].replace_conflicts) -%}
+        clauses | map('trim') | select | join('\n'), true)) -%}
 {%- endmacro -%}
 
 

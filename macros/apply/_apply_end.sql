@@ -26,7 +26,7 @@
 {%- macro _apply_docs(target) -%}
     {#- Of the columns; the table's own description is in the statement that makes it. -#}
     {%- if not config.persist_column_docs() or not model.columns -%}{%- do return(none) -%}{%- endif -%}
-    {%- set comments, there = {}, adapter.get_columns_in_relation(target) | map(attribute='name') | list -%}
+    {%- set comments, there = {}, dbt_cdc._columns_of(target) | map(attribute='name') | list -%}
     {%- for name, column in validate_doc_columns(target, model.columns, there).items() -%}
         {%- do comments.update({name | lower: column.description or ''}) -%}
     {%- endfor -%}

@@ -2,7 +2,7 @@
     concern the keys of the batch, of which `touched` holds all events, and all truncates; these concern every key of the ledger. -#}
 {%- macro _apply_delete_faults(plan) -%}
     {%- set limit = plan.options.max_delete_fraction -%}
-    {%- if limit is none or not plan.has_ledger or not (plan.deletes or plan.truncates) -%}{%- do return([]) -%}{%- endif -%}
+    {%- if limit is none or not plan.kept or not (plan.deletes or plan.truncates) -%}{%- do return([]) -%}{%- endif -%}
     {%- set key = dbt_cdc._quoted_list(plan.key) -%}
     {%- set moments = dbt_cdc._apply_moment_columns(plan) | join(', ') -%}
     {%- set columns = key | join(', ') ~ ', ' ~ moments ~ ', _dbt_cdc_kind' -%}

@@ -4,7 +4,7 @@
         over where all were applied and the last one comes with them: the same batch again. -#}
     {%- do plan.update(image_versions='select distinct ' ~ plan.moments.sequence.sql ~ ' as version from ' ~ plan.stage
                                       ~ (' union select ' ~ named if named else '')) -%}
-    {%- if not plan.has_ledger -%}{%- do return(none) -%}{%- endif -%}
+    {%- if not plan.kept -%}{%- do return(none) -%}{%- endif -%}
     {%- set applied = 'select distinct _dbt_cdc_sequence as version from ' ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun'" -%}
     {%- set last = '(select max(version) from (' ~ applied ~ ') as markers)' -%}
     {%- set query -%}

@@ -67,7 +67,7 @@ one_each as (
 
 images as (
     select {{ columns }}, _dbt_cdc_sequence from one_each{{ ' where _dbt_cdc_rank = 1' if resolves }}
-    {%- if plan.has_ledger %}
+    {%- if plan.kept %}
     union all
     select {{ dbt_cdc._apply_live_columns(plan) | join(', ') }}, null as _dbt_cdc_sequence from {{ plan.target }}
     {%- if plan.intervals %} where {{ dbt_cdc._apply_live(plan) }}{% endif %}

@@ -3,11 +3,11 @@
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
       begun               the events of a batch are recorded (of images: one marker for each version, in whose _dbt_cdc_columns is the
-                          signature that their run had seen). A batch called so by _apply_all_keys_marker has none of its own
+                          signature that their run had seen). A batch called so by _apply_all_keys_batch has none of its own
       applied             {{ this }} shows the batch; one that is begun and not applied is that of a killed run, or of one at work.
                           A purge forgets both after a day
-      purged              old tombstones were removed, by the run of this batch or by an operation (of images: by nobody, as none that is
-                          forgotten can matter to them)
+      purged              old tombstones were removed, by the run of this batch or by an operation (of images: by nobody but the
+                          run that began the ledger, as none that is forgotten can matter to them)
     {{ this }} is a function of it. Columns: the key, the bookkeeping, then the payload. -#}
 {%- macro _apply_ledger_columns(plan) -%}
     {%- do return(dbt_cdc._apply_event_identity(plan) + ['_dbt_cdc_columns', '_dbt_cdc_batch', '_dbt_cdc_processed_at']
@@ -15,29 +15,25 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_record_query(plan, anti_join) -%}
-{%- set columns = dbt_cdc._apply_ledger_columns(plan) -%}
-with {{ dbt_cdc._apply_collected_events(plan) if plan.collected else dbt_cdc._apply_batch_events(plan) }},
-{%- if anti_join %}
+{%- macro _apply_record_query(plan) -%}
+{%- set has_known = plan.fresh < plan.events -%}
+with {{ dbt_cdc._apply_collected_events(plan) if plan.collected else dbt_cdc._apply_batch_events(plan) }}
+{%- if has_known %},
 
-{{ dbt_cdc._apply_given_before(plan) }},
+{{ dbt_cdc._apply_given_before(plan) }}
 {%- endif %}
 
-to_record as (
-    select
-        {{ dbt_cdc._quoted_list(dbt_cdc._apply_event_identity(plan)) | join(', ') }}, _dbt_cdc_columns,
-        {{ dbt_cdc._literal(plan.batch) }} as _dbt_cdc_batch, current_timestamp() as _dbt_cdc_processed_at
-        {%- for column in plan.payload %}, {{ dbt_cdc._quote(column.name) }}{% endfor %}
-    from events
-    {%- if anti_join %}
-    left anti join known
-        on {{ dbt_cdc._apply_same(dbt_cdc._apply_event_identity(plan), 'events', 'known') }}
-    {%- endif %}
-)
-
-select {{ dbt_cdc._quoted_list(columns) | join(', ') }} from to_record
+{# the order of _apply_ledger_columns -#}
+select
+    {{ dbt_cdc._quoted_list(dbt_cdc._apply_event_identity(plan)) | join(', ') }}, _dbt_cdc_columns,
+    {{ dbt_cdc._literal(plan.batch) }} as _dbt_cdc_batch, current_timestamp() as _dbt_cdc_processed_at
+    {%- for column in plan.payload %}, {{ dbt_cdc._quote(column.name) }}{% endfor %}
+from events
+{%- if has_known %}
+left anti join known on {{ dbt_cdc._apply_same(dbt_cdc._apply_event_identity(plan), 'events', 'known') }}
+{%- endif %}
 union all
-{{ dbt_cdc._apply_marker(columns, 'begun', plan.batch,
+{{ dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'begun', plan.batch,
                          {'_dbt_cdc_sequence': 'version', '_dbt_cdc_columns': "array('" ~ plan.signature ~ "')"}
                              if plan.image_versions else {}) }}
 {%- if plan.image_versions %}
@@ -50,14 +46,14 @@ from ({{ plan.image_versions }}) as image_versions
 {#- What of the batch need not be recorded again. A delete is, if a new event of its key comes before it: a purge that this run does
     not see may take the old one away, and what it outdoes would be live again. So is an upsert under SCD 1, where that purge takes
     those before a delete, too. -#}
-{{ dbt_cdc._apply_marked_step(plan) }},
+{{ dbt_cdc._apply_distinct_step(plan) }},
 
 beside as (
     select
         *,
         min(if(_dbt_cdc_is_known, null, _dbt_cdc_sequence)) over (partition by {{ dbt_cdc._quoted_list(plan.key) | join(', ') }})
             as _dbt_cdc_first_new
-    from marked
+    from distinct_events
     where _dbt_cdc_is_given
 ),
 
@@ -97,7 +93,7 @@ select
     {{ dbt_cdc._apply_signature(batch) }} as signature,
     array_join(array_sort({{ pending }}), ' ') as pending,
     arrays_overlap({{ batches_of % 'truncate' }}, {{ pending }})
-        or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_all_keys_marker('') }}')) as everything,
+        or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_all_keys_batch('') }}')) as everything,
     coalesce({{ purged_at }} <= greatest(current_timestamp() - interval {{ dbt_cdc._apply_span(retention) }},
                                          current_timestamp() - interval 1 day), true) as purge_due,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated,
@@ -125,7 +121,7 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
 {%- endmacro -%}
 
 
-{%- macro _apply_all_keys_marker(batch) -%}
-    {#- The name of a marker without events, which has the next run compare all keys. -#}
+{%- macro _apply_all_keys_batch(batch) -%}
+    {#- The name of a batch without events, which has the next run compare all keys. -#}
     {%- do return(batch ~ '-all-keys') -%}
 {%- endmacro -%}

@@ -40,13 +40,6 @@
 
 {%- macro _apply_order(plan, names, known) -%}
     {#- The target's columns in order, start and end left out: an existing table's own, then those of the batch that it gets. -#}
-    {%- set order, own = [], [] -%}
-    {%- set reaching = plan.payload | map(attribute='name') | list -%}
-    {%- for name in (known | map(attribute='name') | list) + names -%}
-        {%- if name | lower not in own + plan.reserved and (name in plan.key + reaching or loop.index0 < known | length) -%}
-            {%- do order.append(name) -%}
-            {%- do own.append(name | lower) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(order) -%}
+    {%- set columns = plan.key + (plan.payload | map(attribute='name') | list) -%}
+    {%- do return(((known | map(attribute='name') | list) + names) | select('in', columns) | unique | list) -%}
 {%- endmacro -%}

@@ -1,21 +1,18 @@
 {#- Columns that are new to the feed. -#}
 {%- macro _apply_add_columns(plan, relations) -%}
     {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
-    {%- for relation in relations if plan.new -%}
-        {%- set has = dbt_cdc._columns_of(relation) | map(attribute='name') | map('lower') | list -%}
-        {%- set missing = {} -%}
-        {%- for column in plan.new if column.name | lower not in has -%}
-            {%- do missing.update({column.name: plan.types[column.name | lower]}) -%}
-        {%- endfor -%}
-        {%- do dbt_cdc._add_columns(relation, plan.format, missing) -%}
+    {%- set given = {} -%}
+    {%- for column in plan.new -%}{%- do given.update({column.name: plan.types[column.name | lower]}) -%}{%- endfor -%}
+    {%- for relation in relations if given -%}
+        {%- do dbt_cdc._grow_columns(relation, plan.format, dbt_cdc._types_of(relation), given) -%}
     {%- endfor -%}
 {%- endmacro -%}
 
 
-{%- macro _apply_new_column_faults(plan, state) -%}
+{%- macro _apply_new_column_faults(plan) -%}
     {#- Columns that are new to the feed, and that a table has already: its owner's own, or those of a killed run. -#}
     {%- set faults = [] -%}
-    {%- for relation in [plan.ledger] + ([plan.target] if not state.rebuild else []) if plan.new and plan.has_ledger -%}
+    {%- for relation in [plan.ledger] + ([plan.target] if not plan.rebuild else []) if plan.new -%}
         {%- set there = dbt_cdc._whole_types(relation, dbt_cdc._columns_of(relation)) -%}
         {%- for column in plan.new if column.name | lower in there -%}
             {#- a query gives no lengths -#}

@@ -4,8 +4,7 @@
     {%- set payload, given, types = [], {}, dbt_cdc._types_by_name(staged) -%}
     {%- for name in reaching -%}{%- do given.update({name | lower: name}) -%}{%- endfor -%}
     {%- set keys = plan.key | map('lower') | list -%}
-    {%- for column in known if column.name | lower not in keys + plan.reserved
-                               and not (column.name | lower).startswith('_dbt_cdc_') -%}
+    {%- for column in known if column.name | lower not in keys + plan.reserved -%}
         {%- do payload.append({'name': column.name, 'source': given.pop(column.name | lower, none), 'type': column.dtype}) -%}
     {%- endfor -%}
     {%- set more = [] -%}

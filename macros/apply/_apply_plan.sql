@@ -3,9 +3,10 @@
       target, ledger                      relations: {{ this }} and its bookkeeping
       stage, images, touched, changes     and the run's temporary tables
       options, format                     the node's options; its file_format
-      recorded                            the ledger's columns (lower case), as this run has found them
+      ledger_columns                      the ledger's columns (lower case), as this run has found them
       batch, generation                   this run's id; that of the run that made the ledger, or makes it now
-      has_ledger, replace                 whether there is a ledger; whether tables are made by `or replace`
+      kept, rebuild                       as in _apply_state
+      replace                             whether the tables are made anew: by a full refresh, or {{ this }} by this run
       names, types, reads_nothing         the batch's columns (lower case), their types; whether its rows count (--empty)
       key, payload, intervals, order      the target's columns: payload is a list of {name, source: the batch's column or none,
                                           type, tracked, ignore_null, partial, fields: of a struct whose NULLs are ignored, as
@@ -16,7 +17,7 @@
       columns_to_update                   the batch's column of that option, or none
       moments                             name -> {sql: over the batch, parts: of a struct, type, option}: `sequence`, and
                                           `system` where the table is bitemporal
-      properties                          what the ledger remembers
+      properties                          what the ledger is to remember
       checks                              the table's constraints: what each is called -> SQL
       blanks                              columns in which the format makes NULL of an empty text (lower case)
       faults                              what is wrong, sentence by sentence
@@ -39,13 +40,14 @@
     {%- set plan = dict(
         relations, options=options, format=dbt_cdc._file_format(),
         batch=state.batch, generation=state.kept['dbt_cdc.generation'] if state.kept else state.batch,
-        has_ledger=state.kept is not none, replace=state.replace,
+        kept=state.kept, rebuild=state.rebuild, replace=state.replace,
         names=names | map('lower') | list, types=types, reads_nothing=dbt_cdc._apply_reads_nothing(options),
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
-        faults=faults, recorded=recorded | map(attribute='name') | map('lower') | list,
+        faults=faults, ledger_columns=recorded | map(attribute='name') | map('lower') | list,
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
         blanks=dbt_cdc._blank_partitions(dbt_cdc._file_format(), state.target if state.kept and not state.rebuild else none),
-        signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=false, made=[relations.stage],
+        signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=false, events=0, fresh=0,
+        made=[relations.stage],
     ) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
@@ -70,7 +72,7 @@
     {%- do dbt_cdc._apply_roles(plan) -%}
     {%- if not faults -%}
         {%- do dbt_cdc._apply_find_fields(plan, known | map(attribute='name') | list, dbt_cdc._apply_shape(relations, state)) -%}
-        {%- do faults.extend(dbt_cdc._apply_type_faults(plan) + dbt_cdc._apply_new_column_faults(plan, state)) -%}
+        {%- do faults.extend(dbt_cdc._apply_type_faults(plan) + dbt_cdc._apply_new_column_faults(plan)) -%}
         {%- do plan.update(properties=dbt_cdc._apply_properties(plan)) -%}
         {%- do faults.extend(dbt_cdc._apply_drift_faults(plan.properties, state.kept)) -%}
         {%- do faults.extend(dbt_cdc._apply_contract_faults(plan) + dbt_cdc._apply_layout_faults(plan)) -%}

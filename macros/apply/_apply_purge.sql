@@ -39,18 +39,11 @@ when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_ki
     {%- do dbt_cdc._apply_execute(query) -%}
     {%- if dbt_cdc._apply_markers(ledger, format, batch).signature != before.signature -%}
         {#- what another run has recorded meanwhile it has shown by what is forgotten now -#}
-        {%- do dbt_cdc._apply_append_markers(ledger, 'begun', [dbt_cdc._apply_all_keys_marker('purged-' ~ batch)]) -%}
+        {%- do dbt_cdc._apply_append_markers(ledger, 'begun', [dbt_cdc._apply_all_keys_batch('purged-' ~ batch)]) -%}
     {%- endif -%}
     {%- if kept['dbt_cdc.source_kind'] == 'feed' -%}
         {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(ledger)) -%}
     {%- endif -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_purge_markers(ledger, batch) -%}
-    {#- All that a ledger may forget which keeps every event. -#}
-    {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(ledger)) -%}
-    {%- do dbt_cdc._apply_append_markers(ledger, 'purged', [batch]) -%}
 {%- endmacro -%}
 
 

@@ -14,7 +14,7 @@
 
 {%- macro _apply_state(relations, batch) -%}
     {#- target, ledger: the relations as they exist, or none; kept: what the ledger remembers about itself (none: a run that
-        begins anew); properties: the target's (none: the same); rebuild: whether the target is to be built from the ledger, as a
+        begins anew); properties: the target's (none: as for kept); rebuild: whether the target is to be built from the ledger, as a
         killed run left it undone; replace: full refresh; batch: this run's id. -#}
     {%- set target, ledger = dbt_cdc._load_relation(this), dbt_cdc._load_relation(relations.ledger) -%}
     {%- set replace = should_full_refresh() -%}
@@ -47,14 +47,14 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_recover(plan, state) -%}
+{%- macro _apply_recover(plan) -%}
     {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
-    {%- if not plan.has_ledger -%}{%- do return(none) -%}{%- endif -%}
+    {%- if not plan.kept -%}{%- do return(none) -%}{%- endif -%}
     {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
     {%- do plan.update(signature=markers.signature, purge_due=markers.purge_due, truncated=markers.truncated) -%}
     {%- do dbt_cdc._apply_check_ledger(plan) -%}
     {%- set pending = dbt_cdc._apply_withdraw_killed(plan, markers.pending) -%}
-    {%- if state.rebuild -%}
+    {%- if plan.rebuild -%}
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger]) -%}
         {%- do dbt_cdc._apply_build(plan) -%}
         {%- do dbt_cdc._apply_finish_build(plan, pending) -%}
@@ -63,17 +63,17 @@
         {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
         {%- do dbt_cdc._apply_to_target(plan, pending, markers.everything or pending != markers.pending) -%}
     {%- endif -%}
-    {%- if state.rebuild or pending -%}
+    {%- if plan.rebuild or pending -%}
         {%- do model.update({'_dbt_cdc_wrote': 'what an interrupted run had recorded is shown now, nothing of this batch was written'}) -%}
     {%- endif -%}
 {%- endmacro -%}
 
 
-{%- macro _apply_prepare(plan, state) -%}
+{%- macro _apply_prepare(plan) -%}
     {#- Looks at the batch; nothing of it has been written yet. Old deletes are forgotten once it is found to be right. -#}
     {%- if plan.options.source_kind == 'snapshot' -%}
         {#- an image is compared with what the table holds by now -#}
-        {%- if plan.has_ledger -%}{%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}{%- endif -%}
+        {%- if plan.kept -%}{%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}{%- endif -%}
         {%- do dbt_cdc._apply_images(plan) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_check_batch(plan) -%}
@@ -83,21 +83,23 @@
         {%- do dbt_cdc._apply_compare(plan) -%}
         {%- do plan.faults.extend(dbt_cdc._apply_delete_faults(plan)) -%}
     {%- endif -%}
-    {%- if plan.has_ledger and plan.purge_due and plan.rows and not plan.faults -%}
-        {%- do dbt_cdc._apply_purge_within(plan, state) -%}
+    {%- if plan.purge_due and plan.rows and not plan.faults -%}
+        {%- do dbt_cdc._apply_purge_within(plan) -%}
     {%- endif -%}
 {%- endmacro -%}
 
 
-{%- macro _apply_purge_within(plan, state) -%}
+{%- macro _apply_purge_within(plan) -%}
     {#- A run that purges collects and compares once more: what it has seen of the ledger may be gone, or others may have added to it. -#}
     {%- if plan.moments.system -%}
-        {%- do dbt_cdc._apply_purge_markers(plan.ledger, plan.batch) -%}
+        {#- all that a ledger may forget which keeps every event -#}
+        {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(plan.ledger)) -%}
+        {%- do dbt_cdc._apply_append_markers(plan.ledger, 'purged', [plan.batch]) -%}
     {%- else -%}
         {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
         {%- do dbt_cdc._apply_check_ledger(plan) -%}
-        {%- if dbt_cdc._apply_purge_obstacle(state.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
-        {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, state.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
+        {%- if dbt_cdc._apply_purge_obstacle(plan.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
+        {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, plan.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
     {%- endif -%}
     {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
         {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
@@ -108,9 +110,9 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_write_batch(plan, state) -%}
-    {%- if not plan.has_ledger -%}
-        {%- do dbt_cdc._apply_begin_ledger(plan, state) -%}
+{%- macro _apply_write_batch(plan) -%}
+    {%- if not plan.kept -%}
+        {%- do dbt_cdc._apply_begin_ledger(plan) -%}
         {%- set built = dbt_cdc._apply_build(plan) -%}
         {%- do dbt_cdc._apply_finish_build(plan, [plan.batch]) -%}
         {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}
@@ -121,7 +123,7 @@
     {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
     {%- set record -%}
 insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') }})
-{{ dbt_cdc._apply_record_query(plan, anti_join=plan.fresh < plan.events) }}
+{{ dbt_cdc._apply_record_query(plan) }}
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(record) -%}
     {%- do dbt_cdc._apply_withdraw_overtaken(plan) -%}

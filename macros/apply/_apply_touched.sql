@@ -1,7 +1,7 @@
 {#- What a run works on: the batch's events, and beside them what the ledger has of their keys. The ledger is read once;
     every later step reads this table. -#}
 {%- macro _apply_collect(plan) -%}
-    {%- if plan.has_ledger -%}
+    {%- if plan.kept -%}
         {%- do dbt_cdc._apply_make_temporary(plan, plan.touched, dbt_cdc._apply_touched_query(plan)) -%}
         {%- do plan.update(collected=true) -%}
     {%- endif -%}
@@ -13,6 +13,10 @@
 {#- another run may have added them since this one looked -#}
 {%- set there = dbt_cdc._columns_of(plan.ledger) | map(attribute='name') | map('lower') | list if plan.new else [] -%}
 {%- set new = plan.new | map(attribute='name') | map('lower') | reject('in', there) | list -%}
+{%- set recorded = [] -%}
+{%- for name in columns -%}
+    {%- do recorded.append('null' if name | lower in new else 'recorded.' ~ dbt_cdc._quote(name)) -%}
+{%- endfor -%}
 with {{ dbt_cdc._apply_batch_events(plan) }},
 
 touched_keys as (
@@ -24,11 +28,7 @@ touched_keys as (
 select {{ dbt_cdc._quoted_list(columns) | join(', ') }}, true as _dbt_cdc_given
 from events
 union all
-select
-{%- for name in columns %}
-    {{ 'null' if name | lower in new else 'recorded.' ~ dbt_cdc._quote(name) }},
-{%- endfor %}
-    false
+select {{ recorded | join(', ') }}, false
 from {{ plan.ledger }} as recorded
 left semi join touched_keys on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched_keys') }}
 where
@@ -38,13 +38,9 @@ where
     {%- endif %}
 {%- if plan.truncates %}
 union all
-select
-{%- for name in columns %}
-    {{ 'null' if name | lower in new else dbt_cdc._quote(name) }},
-{%- endfor %}
-    false
-from {{ plan.ledger }}
-where _dbt_cdc_kind = 'truncate'
+select {{ recorded | join(', ') }}, false
+from {{ plan.ledger }} as recorded
+where recorded._dbt_cdc_kind = 'truncate'
 {%- endif %}
 {%- endmacro -%}
 

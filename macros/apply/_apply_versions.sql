@@ -49,10 +49,10 @@ filled as (
 {%- endmacro -%}
 
 
-{%- macro _apply_filled(plan, key) -%}
+{%- macro _apply_filled(plan, slice) -%}
     {#- A column that an event leaves alone keeps the last value set since the last delete. -#}
 select
-        {{ key }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_next, _dbt_cdc_next_kind
+        {{ slice }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_next, _dbt_cdc_next_kind
     {%- for column in plan.payload %}
         {%- set name = dbt_cdc._quote(column.name) -%}
         {%- if not column.partial %},
@@ -66,7 +66,7 @@ select
         {%- endif -%}
     {%- endfor %}
     from steps
-    window in_life as (partition by {{ key }}, _dbt_cdc_life order by _dbt_cdc_sequence)
+    window in_life as (partition by {{ slice }}, _dbt_cdc_life order by _dbt_cdc_sequence)
 {%- endmacro -%}
 
 
@@ -107,7 +107,7 @@ versions as (
 {%- endmacro -%}
 
 
-{%- macro _apply_scd2_steps(plan, key) -%}
+{%- macro _apply_scd2_steps(plan, slice) -%}
 {%- set unequal = [] -%}
 {%- for column in plan.payload | selectattr('tracked') -%}
     {%- set name = dbt_cdc._comparable_value(dbt_cdc._quote(column.name), column.type) -%}
@@ -123,7 +123,7 @@ compared as (
             {%- endfor %}
         ) as _dbt_cdc_opens
     from {{ 'filled' if plan.payload | selectattr('partial') | list else 'steps' }}
-    window in_order as (partition by {{ key }} order by _dbt_cdc_sequence)
+    window in_order as (partition by {{ slice }} order by _dbt_cdc_sequence)
 ),
 
 spans as (
@@ -132,12 +132,12 @@ spans as (
         max(if(_dbt_cdc_opens, _dbt_cdc_sequence, null)) over in_order as _dbt_cdc_start,
         coalesce(lead(_dbt_cdc_opens) over in_order, true) or _dbt_cdc_next_kind = 'delete' as _dbt_cdc_closes
     from compared
-    window in_order as (partition by {{ key }} order by _dbt_cdc_sequence)
+    window in_order as (partition by {{ slice }} order by _dbt_cdc_sequence)
 ),
 
 {{ 'slices' if plan.moments.system else 'versions' }} as (
     select
-        {{ key }}, {{ dbt_cdc._quoted_list(plan.payload | map(attribute='name')) | join(', ') ~ ',' if plan.payload }}
+        {{ slice }}, {{ dbt_cdc._quoted_list(plan.payload | map(attribute='name')) | join(', ') ~ ',' if plan.payload }}
         _dbt_cdc_start as {{ dbt_cdc._quote(plan.intervals[0].start) }},
         _dbt_cdc_next as {{ dbt_cdc._quote(plan.intervals[0].end) }}
     from spans

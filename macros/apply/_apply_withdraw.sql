@@ -33,7 +33,7 @@
 
 
 {%- macro _apply_withdraw(plan, batch) -%}
-    {%- set withdrawn = dbt_cdc._apply_all_keys_marker(batch) -%}
+    {%- set withdrawn = dbt_cdc._apply_all_keys_batch(batch) -%}
     {%- set query -%}
 merge into {{ plan.ledger }} as recorded
 using (select {{ dbt_cdc._literal(batch) }} as batch) as own

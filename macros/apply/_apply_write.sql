@@ -31,7 +31,7 @@
         {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
                                    wrote='its image was taken back by that run') -%}
     {%- endif -%}
-    {%- do dbt_cdc._apply_mark(plan, batches) -%}
+    {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
     {%- do return({'counts': counts, 'sql': now.sql}) -%}
 {%- endmacro -%}
 
@@ -39,7 +39,7 @@
 {%- macro _apply_check_ledger(plan, wrote=none) -%}
     {#- Whenever the batches of other runs have been looked at: one may have made the ledger anew, by other options, or have
         recorded events with columns that this run does not know, and would leave as they are. -#}
-    {%- set known, others = plan.recorded + (plan.new | map(attribute='name') | map('lower') | list), [] -%}
+    {%- set known, others = plan.ledger_columns + (plan.new | map(attribute='name') | map('lower') | list), [] -%}
     {%- for column in dbt_cdc._own_columns(plan.ledger) if column.name | lower not in known -%}
         {%- do others.append(column.name) -%}
     {%- endfor -%}
@@ -83,16 +83,13 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_mark(plan, batches) -%}
-    {%- if batches -%}{%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}{%- endif -%}
-{%- endmacro -%}
-
-
 {%- macro _apply_append_markers(ledger, kind, batches) -%}
     {%- set rows = [] -%}
     {%- for batch in batches -%}
         {%- do rows.append('(' ~ dbt_cdc._literal(kind) ~ ', ' ~ dbt_cdc._literal(batch) ~ ', current_timestamp())') -%}
     {%- endfor -%}
-    {%- do dbt_cdc._apply_execute('insert into ' ~ ledger ~ ' (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)\nvalues '
-                                  ~ rows | join(', ')) -%}
+    {%- if rows -%}
+        {%- do dbt_cdc._apply_execute('insert into ' ~ ledger ~ ' (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)\nvalues '
+                                      ~ rows | join(', ')) -%}
+    {%- endif -%}
 {%- endmacro -%}

@@ -26,11 +26,11 @@
 
     {%- set plan = dbt_cdc._apply_plan(options, relations, state) -%}
     {%- do dbt_cdc._apply_fail(plan, plan.faults) -%}
-    {%- do dbt_cdc._apply_recover(plan, state) -%}
-    {%- do dbt_cdc._apply_prepare(plan, state) -%}
+    {%- do dbt_cdc._apply_recover(plan) -%}
+    {%- do dbt_cdc._apply_prepare(plan) -%}
     {%- do dbt_cdc._apply_fail(plan, plan.faults) -%}
 
-    {%- set written = dbt_cdc._apply_write_batch(plan, state) -%}
+    {%- set written = dbt_cdc._apply_write_batch(plan) -%}
     {%- do dbt_cdc._apply_drop(plan, leftovers) -%}
 
     {%- call noop_statement('main') -%}

@@ -78,11 +78,11 @@
         parts. dbt's timestamp strategy compares the source's updated_at with dbt_valid_from; a row that came back after a
         delete with its old updated_at begins later than that, and must still be seen to change: there, dbt_valid_from
         stands for dbt_updated_at, unless that is NULL. -#}
-    {%- set existing = target_columns | map(attribute='name') | list -%}
+    {%- set names = target_columns | map(attribute='name') | list -%}
     {%- set own, valid_from = columns.dbt_updated_at | lower, columns.dbt_valid_from | lower -%}
-    {%- set by_update = dbt_cdc._goes_by_start(strategy) and own in (existing | map('lower') | list) -%}
+    {%- set by_update = dbt_cdc._goes_by_start(strategy) and own in (names | map('lower') | list) -%}
     {%- set selected = [] -%}
-    {%- for name in existing if name | lower not in dbt_cdc._key_names(strategy) -%}
+    {%- for name in names if name | lower not in dbt_cdc._key_names(strategy) -%}
         {%- set quoted = dbt_cdc._quote(name) -%}
         {%- set swap = by_update and name | lower == valid_from -%}
         {%- set updated = 'coalesce(' ~ dbt_cdc._quote(columns.dbt_updated_at) ~ ', ' ~ quoted ~ ') as ' ~ quoted -%}

@@ -88,7 +88,7 @@ def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
 def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed(
     project: Project, killer: Killer
 ) -> None:
-    first = {f"killed_{n}" for n in range(1, 6)}  # a first run writes 5 times
+    first = {f"killed_{n}" for n in range(1, 7)}  # a first run writes 6 times
     later = {f"killed_{n}" for n in range(1, 14)}  # and a later one, which also forgets old deletes, 13 times
     unrecorded = {f"killed_{n}" for n in range(1, 8)}
     text = model([0, 0, 1, 2, 3, 0, 1], tombstone_retention="0 seconds")
@@ -261,6 +261,15 @@ class OtherRun:
         if self.meets("early", r"create or replace table \S+\.early ", statement):
             self.record("early")  # and showed it, in a table that ours has just replaced
             self.show("early")
+        if self.meets("undone", r"create or replace table \S+\.undone ", statement):
+            self.record("undone")
+            self.show("undone")
+            raise RuntimeError("killed")
+        if self.meets("wider", r"create or replace table \S+\.wider ", statement):
+            self.project.sql("alter table {schema}.wider__events add columns (w string)")
+            self.record("wider")
+            self.project.sql("update {schema}.wider__events set w = 'wide' where id = 5")
+            self.show("wider")
         if self.meets("taken", r"create table \S+\.taken__dbt_tmp_\w+_changes ", statement):
             # a third run, to which ours looks like one that was killed: another has recorded an image beside it
             events, marker = "{schema}.taken__events", "_dbt_cdc_kind = 'begun' and _dbt_cdc_sequence = 3"
@@ -299,9 +308,9 @@ class OtherRun:
 
 
 def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("raced", "overtaken", "early")
+    names = ("raced", "overtaken", "early", "undone")
     project.write(
-        {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "second", "stale")}
+        {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "wider", "second", "stale")}
         | {f"models/{name}.sql": IMAGES for name in ("pictures", "halfway", "taken")}
     )
     other = OtherRun(project)
@@ -317,6 +326,10 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     assert "another run of this model made its tables at the same time and was first: run it again" in said
     assert project.tables() & {"second", "second__events"} == {"second__events"}
     project.remove("models/second.sql")
+    results = project.run_results()
+    assert {name for name in (*names, "wider", "pictures") if results[name]["status"] == "error"} == {"undone", "wider"}
+    assert "has added the column(s) w at the same time: run it again" in results["wider"]["message"]
+    assert "the next run builds the table anew" in results["wider"]["message"]
     assert project.rows("select * from {schema}.early order by 1, 3") == [
         (1, "b", 7, 10),
         (1, "a", 10, None),
@@ -329,14 +342,16 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     assert "another run of this model has recorded an image at the same time: run it again" in message
     results = project.run_results()
     failed = ("pictures", "halfway", "taken", "stale")
-    assert {name: results[name]["status"] for name in (*names, *failed)} == {
-        **dict.fromkeys(names, "success"),
+    assert {name: results[name]["status"] for name in (*names, "wider", *failed)} == {
+        **dict.fromkeys((*names, "wider"), "success"),
         **dict.fromkeys(failed, "error"),
     }
     assert "its image was taken back by that run" in results["taken"]["message"]
-    assert other.met == {*names, *failed, "second"}
+    assert other.met == {*names, *failed, "wider", "second"}
     for name in names:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
+    wide = [(*row[:2], "wide" if row[0] == 5 else None, *row[2:]) for row in EXPECTED]
+    assert project.rows("select id, v, w, __START_AT, __END_AT from {schema}.wider order by 1, 4") == wide
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "a"), (2, "b")]
     assert project.rows("select * from {schema}.halfway order by 1") == [(1, "a"), (2, "B")]
     assert project.rows("select * from {schema}.taken order by 1") == [(1, "a"), (2, "b")]

@@ -39,7 +39,11 @@
     {%- if not model.config.get('unique_key') -%}
         {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
     {%- endif -%}
-    {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults()) -%}
+    {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults() + dbt_cdc._idle_config_faults(['options'])) -%}
+    {%- do faults.extend(dbt_cdc._value_faults('partition_by', {'type': 'list'}, model.config.get('partition_by'))) -%}
+    {%- if model.config.get('clustered_by') and not model.config.get('buckets') -%}
+        {%- do faults.append("clustered_by: dbt-spark writes nothing of it without `buckets`: give their number, or take it out") -%}
+    {%- endif -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns', 'sync_all_columns'] -%}
     {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, model.config.get('on_schema_change'))) -%}
     {%- if given.get('stored_as_scd_type') == 'bitemporal' and given.get('source_kind') == 'snapshot' -%}

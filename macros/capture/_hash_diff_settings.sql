@@ -65,6 +65,11 @@
     {%- for name in ['unique_key', 'partition_by'] -%}
         {%- do faults.extend(dbt_cdc._value_faults(name, {'type': 'list'}, config.get(name))) -%}
     {%- endfor -%}
+    {%- set method = config.get('submission_method') or adapter.config.credentials.method | string -%}
+    {%- if method != 'session' -%}
+        {%- do faults.append("submission_method must be session for hash_diff, got " ~ method ~ ": set it, and SPARK_REMOTE where dbt's own"
+                             ~ " connection is no session") -%}
+    {%- endif -%}
     {%- if not keys -%}
         {%- do faults.append("option 'unique_key' is required (list): the columns that make a row's key, "
             ~ "or `meta: {dbt_cdc: {key: true}}` at those columns") -%}
@@ -74,11 +79,8 @@
     {%- endfor -%}
     {%- set changes = ['ignore', 'fail', 'append_new_columns'] -%}
     {%- do faults.extend(dbt_cdc._value_faults('on_schema_change', {'values': changes}, dbt_cdc._hash_diff_schema_change())) -%}
-    {%- for name in ['clustered_by', 'buckets', 'options'] if config.get(name) is not none -%}
-        {%- do faults.append(name ~ " has no meaning for hash_diff; its tables take partition_by, location_root and "
-            ~ "tblproperties") -%}
-    {%- endfor -%}
-    {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults()) -%}
+    {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults()
+                         + dbt_cdc._idle_config_faults(['clustered_by', 'buckets', 'options'])) -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

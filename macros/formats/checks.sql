@@ -7,11 +7,15 @@
     {%- for constraint in model.constraints if contract and constraint.type == 'check' -%}
         {%- do asked.update({constraint.name or 'check ' ~ loop.index: constraint.expression}) -%}
     {%- endfor -%}
-    {%- set shown = {} if properties is not none else asked -%}
+    {%- set shown = {} -%}
     {%- for name, sql in (properties or {}).items() if name.startswith(own) -%}
         {%- set name = dbt_cdc._spelled(name[own | length:], asked) -%}
         {%- set sql = asked.get(name) if '(redacted)' in sql else sql -%}
         {%- if sql -%}{%- do shown.update({name: sql}) -%}{%- endif -%}
+    {%- endfor -%}
+    {#- dbt gives a constraint to a table that it makes, and to no other -#}
+    {%- for name, sql in asked.items() if name not in shown and sql not in shown.values() -%}
+        {%- do shown.update({name: sql}) -%}
     {%- endfor -%}
     {%- for name, sql in shown.items() -%}{%- do checks.update({"constraint '" ~ name ~ "'": sql}) -%}{%- endfor -%}
     {%- for name, column in model.columns.items() if contract -%}

@@ -13,6 +13,28 @@
 {%- endmacro -%}
 
 
+{%- macro _misplaced_option_faults() -%}
+    {#- Options where nothing reads them: beside `meta`, which dbt keeps without a word, and on sources. -#}
+    {%- set faults = [] -%}
+    {%- for node in dbt_cdc._selected_nodes() if node.resource_type in ['model', 'seed', 'snapshot'] -%}
+        {%- if node.config.get('dbt_cdc') is not none -%}
+            {%- do faults.append(node.unique_id ~ ": dbt_cdc stands beside meta, where nothing reads it, got "
+                ~ dbt_cdc._value_text(node.config.dbt_cdc) ~ ": move it to meta: {dbt_cdc: {…}}") -%}
+        {%- endif -%}
+        {%- for column in node.columns.values() if column.get('dbt_cdc') is not none -%}
+            {%- do faults.append(node.unique_id ~ ": dbt_cdc stands beside meta at column '" ~ column.name ~ "', where nothing reads it,"
+                ~ " got " ~ dbt_cdc._value_text(column.dbt_cdc) ~ ": move it to meta: {dbt_cdc: {…}}") -%}
+        {%- endfor -%}
+        {%- for id in node.depends_on.nodes if id in graph.sources and dbt_cdc._meta(graph.sources[id]) -%}
+            {%- do faults.append(id ~ ": nothing reads meta.dbt_cdc of a source, got "
+                ~ dbt_cdc._value_text(dbt_cdc._meta(graph.sources[id])) ~ ": take it out, and give the key as unique_key where "
+                ~ node.unique_id ~ " reads it") -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do return(faults | unique | list) -%}
+{%- endmacro -%}
+
+
 {%- macro _column_option_faults() -%}
     {#- Options at columns, which no folder hands down: a column that was to be kept apart would be there for all to read. -#}
     {%- set faults = [] -%}

@@ -578,8 +578,16 @@ def test_an_empty_text_that_delta_keeps_as_null_is_a_null_in_images_and_a_value_
 @pytest.mark.one_format("delta")
 def test_what_the_table_can_not_be_laid_out_by_is_told_before_anything_is_written(project: Project) -> None:
     layout = {"partition_by": ["V", "seq"], "clustered_by": "vv", "buckets": 2}
-    project.write({"models/m.sql": model(FIRST, FIRST, GOOD, **layout)})
+    idle = {"partition_by": {"field": "v"}, "clustered_by": "v", "options": {"compression": "gzip"}}
+    idle |= {"merge_exclude_columns": ["v"]}
+    project.write(
+        {"models/m.sql": model(FIRST, FIRST, GOOD, **layout), "models/n.sql": model(FIRST, FIRST, GOOD, **idle)}
+    )
     error = project.error("run", "--vars", "{run: 0}")
+    assert 'option \'partition_by\' must be of type list, got {"field": "v"}' in error
+    assert "clustered_by: dbt-spark writes nothing of it without `buckets`: give their number, or take it out" in error
+    assert 'options has no meaning for apply_changes, got {"compression": "gzip"}: take it out' in error
+    assert 'merge_exclude_columns has no meaning for apply_changes, got ["v"]: take it out' in error
     assert "partition_by: the table has no such column: unknown column 'seq'. Known: id, v" in error
     assert "clustered_by: the table has no such column: unknown column 'vv', did you mean 'v'?" in error
     assert "clustered_by: delta knows no buckets: take it out" in error

@@ -468,8 +468,8 @@ def test_what_a_tables_layout_can_not_be_is_refused(project: Project) -> None:
     level = "      tblproperties: {write.merge.isolation-level: snapshot}\n"
     prepare(project, YAML.replace("config:\n", "config:\n      clustered_by: [nr]\n      buckets: 2\n" + level, 1))
     said = error(project, "2020-01-01")
-    assert "clustered_by has no meaning for hash_diff; its tables take partition_by" in said
-    assert "buckets has no meaning for hash_diff" in said
+    assert 'clustered_by has no meaning for hash_diff, got ["nr"]: take it out' in said
+    assert "buckets has no meaning for hash_diff, got 2: take it out" in said
     assert "'write.merge.isolation-level' must be serializable (Iceberg's default), got \"snapshot\"" in said
     assert project.tables() == set()
 

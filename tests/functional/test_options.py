@@ -113,6 +113,25 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
         "have options of columns: take it out, or make it one",
     ):
         assert fault in message, message
+    # beside meta dbt keeps it without a word, and what stands on a source is read by nothing
+    project.write(
+        {
+            "models/beside.sql": "{{ config(materialized='table', dbt_cdc={'ref_changes_by': 'version'}) }} select 1 as id, 2 as ssn",
+            "models/beside.yml": "models: [{name: beside, columns: [{name: ssn, dbt_cdc: {sensitive: true}}]}]",
+            "models/given.yml": "sources: [{name: raw, tables: [{name: t, config: {meta: {dbt_cdc: {unique_key: id}}}}, {name: u}]}]",
+            "models/of_source.sql": "select * from {{ source('raw', 't') }}",
+        }
+    )
+    message = project.error("run", "--select", "beside", "of_source")
+    for fault in (
+        'model.consumer.beside: dbt_cdc stands beside meta, where nothing reads it, got {"ref_changes_by": "version"}: '
+        "move it to meta: {dbt_cdc: {…}}",
+        "model.consumer.beside: dbt_cdc stands beside meta at column 'ssn', where nothing reads it, got {\"sensitive\": true}: "
+        "move it to meta: {dbt_cdc: {…}}",
+        'source.consumer.raw.t: nothing reads meta.dbt_cdc of a source, got {"unique_key": "id"}: take it out, and give the '
+        "key as unique_key where model.consumer.of_source reads it",
+    ):
+        assert fault in message, message
     message = project.error("run", "--select", "sound", "--vars", "{dbt_cdc: much}")
     assert "vars: dbt_cdc must be a mapping of vars (default_high_dttm, operational_metadata_columns, " in message
     assert 'synthetic), got "much"' in message

@@ -30,7 +30,7 @@
         {%- set read = dbt_cdc._debezium_nested(raw, name, type) -%}
     {%- elif feed.form == 'json' and base in dbt_cdc._debezium_encodings() -%}
         {%- set read = dbt_cdc._debezium_by_kind(raw, name, type, base, encoding) -%}
-    {%- elif encoding and dbt_cdc._family_of_type(given) in ['text', 'number'] -%}
+    {%- elif encoding and dbt_cdc._family_of_type(given) in (['text'] if base == 'decimal' else ['text', 'number']) -%}
         {%- set read = dbt_cdc._debezium_decoded(raw, encoding, name, type, base) -%}
     {%- else -%}
         {%- set read = dbt_cdc._debezium_cast(raw, given, name, type, base) -%}
@@ -69,8 +69,20 @@
     {%- for condition, written in dbt_cdc._debezium_clear(raw, kind, base, encoding).items() -%}
         {%- do cases.append('when ' ~ condition ~ ' then ' ~ dbt_cdc._debezium_decoded(raw, written, name, type, base)) -%}
     {%- endfor -%}
+    {%- if base in ['timestamp', 'date'] -%}
+        {%- do cases.append('when ' ~ dbt_cdc._debezium_other_kind(kind, name, type)) -%}
+    {%- endif -%}
     {%- do cases.append('else ' ~ otherwise) -%}
     {%- do return('case\n                ' ~ cases | join('\n                ') ~ '\n            end') -%}
+{%- endmacro -%}
+
+
+{%- macro _debezium_other_kind(kind, name, type) -%}
+    {#- A count that the schema part names, of which no such moment can be made, whatever an encoding says. -#}
+    {%- do return(kind ~ ".name rlike '^(io[.]debezium[.]time|org[.]apache[.]kafka[.]connect[.]data)[.]' then raise_error(concat("
+        ~ dbt_cdc._literal("dbt_cdc: from_debezium: column " ~ name ~ " is by the envelope's schema part a ") ~ ', ' ~ kind ~ '.name, '
+        ~ dbt_cdc._literal(", of which no " ~ type ~ " can be made: ask for bigint or string, which take what is written, or for date"
+                           ~ " where it is one") ~ '))') -%}
 {%- endmacro -%}
 
 
@@ -82,7 +94,7 @@
     {%- elif encoding -%}
         {%- do return({kind ~ ".type <> 'bytes'": 'text'} if base == 'decimal' else {}) -%}
     {%- elif base == 'decimal' -%}
-        {%- do return({kind ~ ' is not null or ' ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+([eE][-+]?[0-9]+)?$'": 'text'}) -%}
+        {%- do return({kind ~ ".type <> 'bytes' or " ~ raw ~ " rlike '^-?[0-9]*[.][0-9]+([eE][-+]?[0-9]+)?$'": 'text'}) -%}
     {%- endif -%}
     {%- do return(dict({'not ' ~ raw ~ " rlike '^-?[0-9]+$'": 'text'}, **({kind ~ '.name is null': 'days'} if base == 'date' else {}))) -%}
 {%- endmacro -%}

@@ -108,11 +108,12 @@
                     then concat_ws('/', {{ dbt_cdc._debezium_binlog() }}, {{ padded.pos }}, {{ padded.row }})
                 when source['connector'] in ('sqlserver', 'db2')
                     then concat_ws('/', source['commit_lsn'], source['change_lsn'], {{ padded.event_serial_no }})
-                when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, trim(source['rs_id']), {{ padded.ssn }})
-                when source['connector'] = 'postgresql' and (source['snapshot'] = 'incremental' or source['lsn'] is null) then raise_error(
+                when source['connector'] in ('postgresql', 'oracle') and source['snapshot'] = 'incremental'
+                    or source['connector'] = 'postgresql' and source['lsn'] is null then raise_error(
                     {{ dbt_cdc._literal("dbt_cdc: from_debezium: a row that an incremental snapshot has read, or without an lsn, has no"
-                        ~ " place among the changes of PostgreSQL; expected `sequence`, such as the offset in its topic: give it from"
-                        ~ " the start") }})
+                        ~ " place among the changes of PostgreSQL or Oracle; expected `sequence`, such as the offset in its topic: give"
+                        ~ " it from the start") }})
+                when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, trim(source['rs_id']), {{ padded.ssn }})
                 when source['connector'] = 'postgresql' then lpad(source['lsn'], 20, '0')
                 else lpad(coalesce(source['ts_ms'], ts_ms), 20, '0')
             end

@@ -14,9 +14,9 @@
         {% for name, type in (columns or has).items() if columns or name not in [op, timestamp, sequence] -%}
         {{ dbt_cdc._dms_value(name, type, has) }} as {{ dbt_cdc._quote(name) }},
         {% endfor -%}
-        {{ dbt_cdc._dms_operation(source_relation, op) if op in has else "'r'" }} as _op,
+        {{ dbt_cdc._dms_operation(source_relation, op, sequence) if op in has else "'r'" }} as _op,
         {{ dbt_cdc._dms_value(timestamp, 'timestamp', has) if timestamp in has else 'cast(null as timestamp_ltz)' }} as _ts,
-        {{ dbt_cdc._dms_sequence(sequence or timestamp, op, has) }} as _sequence
+        {{ dbt_cdc._dms_sequence(sequence, timestamp, op, has) }} as _sequence
     from {{ source_relation }}
     )
 {%- endmacro -%}
@@ -29,15 +29,19 @@
 {%- endmacro -%}
 
 
-{%- macro _dms_is_load(op) -%}
-    {%- do return("coalesce(" ~ dbt_cdc._quote(op) ~ ", '') = ''") -%}
+{%- macro _dms_is_load(op, sequence) -%}
+    {#- No operation, or under IncludeOpForFullLoad an insert that has no place among the changes. -#}
+    {%- set is_bare = "coalesce(" ~ dbt_cdc._quote(op) ~ ", '') = ''" -%}
+    {%- if not sequence -%}{%- do return(is_bare) -%}{%- endif -%}
+    {%- do return('(' ~ is_bare ~ ' or (' ~ dbt_cdc._quote(op) ~ " = 'I' and coalesce(cast(" ~ dbt_cdc._quote(sequence)
+                  ~ " as string), '') = ''))") -%}
 {%- endmacro -%}
 
 
-{%- macro _dms_operation(relation, op) -%}
+{%- macro _dms_operation(relation, op, sequence) -%}
     {%- set column = dbt_cdc._quote(op) -%}
         case
-            when {{ dbt_cdc._dms_is_load(op) }} then 'r'
+            when {{ dbt_cdc._dms_is_load(op, sequence) }} then 'r'
             when {{ column }} in ('I', 'U', 'D') then lower({{ column }})
             else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(relation)
                 ~ " has a row with another operation than I, U, D in "
@@ -46,9 +50,10 @@
 {%- endmacro -%}
 
 
-{%- macro _dms_sequence(name, op, has) -%}
+{%- macro _dms_sequence(sequence, timestamp, op, has) -%}
     {#- As text that sorts. The rows of a full load come first, whatever they hold: a load's time is that of the transfer,
         which may be later than a change that the row does not show yet. -#}
+    {%- set name = sequence or timestamp -%}
     {%- if name not in has or op not in has -%}{%- do return("''") -%}{%- endif -%}
     {%- set column = dbt_cdc._quote(name) -%}
     {%- set text = 'cast(' ~ column ~ ' as string)' -%}
@@ -60,7 +65,7 @@
     {%- elif dbt_cdc._family_of_type(has[name]) == 'text' -%}
         {%- set text = 'if(' ~ column ~ " rlike '^[0-9]{1,38}$', lpad(" ~ column ~ ", 38, '0'), " ~ column ~ ')' -%}
     {%- endif -%}
-    {%- do return('if(' ~ dbt_cdc._dms_is_load(op) ~ ", '', " ~ text ~ ')') -%}
+    {%- do return('if(' ~ dbt_cdc._dms_is_load(op, sequence) ~ ", '', " ~ text ~ ')') -%}
 {%- endmacro -%}
 
 

@@ -74,7 +74,7 @@
     {%- endfor -%}
     {%- set newest = dbt_cdc._newest_edges(dbt_cdc._edge_name(this)) if mine or anew else {} -%}
     {%- for source, other in newest.items() if (anew or source in mine) and other.by != 'reset'
-        and other.sequence > recorded.get(source, {}).get('sequence', 0) -%}
+        and other != recorded.get(source) -%}
         {%- do recorded.update({source: other}) -%}
         {%- set edge = mine.get(source, {}) -%}
         {%- do edge.update(dbt_cdc._lower_watermark(edge, other)) -%}

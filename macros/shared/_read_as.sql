@@ -46,7 +46,12 @@
 
 {%- macro _read_from(value, given, type) -%}
     {#- As _read_as, where the value is of the type `given`: a number or moment that comes back from its cast as another one (3.7 as
-        int, 10:30 as a date) is none either, nor a number a moment: what it counts is not said. As a float the nearest is taken. -#}
+        int, 10:30 as a date) is none either, nor a number a moment: what it counts is not said. As a float the nearest is taken. An
+        instant is read in UTC, whatever the session's zone. -#}
+    {%- if given | lower == 'timestamp' and (type | lower | trim) in ['timestamp_ntz', 'date'] -%}
+        {%- set in_utc = "(timestamp_ntz '1970-01-01 00:00:00' + unix_micros(" ~ value ~ ") * interval '0.000001' second)" -%}
+        {%- do return(dbt_cdc._read_from(in_utc, 'timestamp_ntz', type)) -%}
+    {%- endif -%}
     {%- set read, family, base = dbt_cdc._read_as(value, type), dbt_cdc._family_of_type(given | lower), dbt_cdc._base_type(type) -%}
     {%- if [family, dbt_cdc._family_of_type(base)] | sort in [['moment', 'number'], ['date', 'number']] -%}
         {%- do return('cast(null as ' ~ dbt_cdc._with_instants(type) ~ ')') -%}{%- endif -%}

@@ -268,13 +268,15 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
     store(project, "flat", events, flat)
     store(project, "nested", [*[(event,) for event in events], (None,)], nested)
     columns = {"id": "bigint", "amount": "string", "at": "timestamp", "note": "string"}
-    number = "struct<born: int, free: struct<scale: int, value: binary>, fixed: binary, said: binary, at: timestamp>"
+    number = "struct<born: int, free: struct<scale: int, value: binary>, fixed: binary, said: binary, at: timestamp, day: decimal(14,0)>"
     free, digits = Row(scale=1, value=bytearray(b"{")), bytearray(b"09")  # 0x7b is 123, 0x3039 is 12345
-    avro = Row(before=None, after=Row(born=19675, free=free, fixed=digits, said=digits, at=SEEN), op="c")
+    avro = Row(
+        before=None, after=Row(born=19675, free=free, fixed=digits, said=digits, at=SEEN, day=Decimal(20240131)), op="c"
+    )
     store(project, "avro", [avro], f"before {number}, after {number}, op string")
     typed = {"born": "date", "free": "decimal(10,1)", "fixed": "decimal(8,2)", "said": "decimal(8,2)"}
-    typed |= {"at": "timestamp"}
-    encodings = {"free": "base64", "said": "base64", "at": "millis"}  # `at` has its type already
+    typed |= {"at": "timestamp", "day": "decimal(14,0)"}
+    encodings = {"free": "base64", "said": "base64", "at": "millis", "day": "base64"}  # some have their type already
     project.write(
         {
             "models/numbers.sql": model(f"from_debezium({table('avro')}, columns={typed}, encodings={encodings})"),
@@ -302,7 +304,7 @@ def test_struct_envelopes_keep_their_types_or_take_those_asked_for(project: Proj
         (1, "1.50", SEEN, None, "u", SEEN, highest, ["id", "amount", "at"]),
     ]
     assert project.columns("asked_for")[:3] == [("id", "bigint"), ("amount", "string"), ("at", "timestamp")]
-    numbers = (date(2023, 11, 14), Decimal("12.3"), Decimal("123.45"), Decimal("123.45"), SEEN)
+    numbers = (date(2023, 11, 14), Decimal("12.3"), Decimal("123.45"), Decimal("123.45"), SEEN, Decimal("20240131"))
     assert project.rows("select * from {schema}.numbers") == [(*numbers, "i", *[None] * 3)]
     of_refs = ("of_envelopes", "of_loaded")
     held = [(project.columns(name), project.rows(f"select count(*) from {{schema}}.{name}")) for name in of_refs]
@@ -345,6 +347,7 @@ def test_structs_of_before_and_after_need_not_be_alike(project: Project, tmp_pat
 
 TOO_LONG = "AQAAAAAAAAAAAAAAAAAAAAA="  # 2 to the 128th, in 17 bytes
 INCREMENTAL = {"connector": "postgresql", "snapshot": "incremental"}
+REREAD = {"scn": "112", "snapshot": "incremental"}
 DOCUMENT = '{"_id": 1}'  # as MongoDB's connector writes it
 TEN_THOUSANDTHS = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "4"}}
 IMAGE = "before struct<id: int>, after struct<id: int>, op string"
@@ -355,6 +358,7 @@ MISREAD_TABLES: dict[str, tuple[list[Any], str]] = {
     "times": (texts([payload("c", 1, after={"at": 1700000000000})]), "value string"),
     "numbers": (texts([payload("c", 1, after={"amount": TOO_LONG})]), "value string"),
     "increments": (texts([payload("r", 1, after={"id": 1}, source=INCREMENTAL)]), "value string"),
+    "reread": (texts([payload("r", 1, after={"id": 1}, source={"connector": "oracle", **REREAD})]), "value string"),
     "placeless": (texts([{**payload("c", 1, after={"id": 1}), "source": POSTGRES}]), "value string"),
     "flattened": (texts([{"id": 1, "__op": "c"}]), "value string"),
     "broken": ([('{"op": "c", "after": {"id": ',)], "value string"),
@@ -366,6 +370,10 @@ MISREAD_TABLES: dict[str, tuple[list[Any], str]] = {
     "no_tombstone": ([('{"payload": null, "id": 1}',)], "value string"),
     "micro_times": (
         texts([with_schema(payload("c", 1, after={"born": 7}), {"born": {"name": "io.debezium.time.MicroTime"}})]),
+        "value string",
+    ),
+    "days": (
+        texts([with_schema(payload("c", 1, after={"born": 19675}), {"born": {"name": "io.debezium.time.Date"}})]),
         "value string",
     ),
     "dms_rows": ([("I", "12a", "2024-01-01")], "Op string, amount string, changed string"),
@@ -405,10 +413,11 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
         f"{name}_read": (
             f"from_debezium({table(name)}, columns={{'id': 'int'}})",
             (
-                "incremental snapshot has read, or without an lsn, has no place among the changes of PostgreSQL; expected `sequence`",
+                "incremental snapshot has read, or without an lsn, has no place among the changes of PostgreSQL or Oracle; expected "
+                "`sequence`",
             ),
         )
-        for name in ("increments", "placeless")
+        for name in ("increments", "placeless", "reread")
     },
     "flattened_read": (
         f"from_debezium({table('flattened')}, columns={{'id': 'int'}})",
@@ -433,7 +442,11 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "untyped": (f"from_debezium({table('times')})", ("JSON has no types, got no `columns`",)),
     "micro_times_read": (
         f"from_debezium({table('micro_times')}, columns={{'born': 'date'}})",
-        ("can't tell how column born (date) is written",),
+        ("column born is by the envelope's schema part a io.debezium.time.MicroTime, of which no date can be made",),
+    ),
+    "days_read": (
+        f"from_debezium({table('days')}, columns={{'born': 'timestamp'}}, encodings={{'born': 'millis'}})",
+        ("column born is by the envelope's schema part a io.debezium.time.Date, of which no timestamp can be made",),
     ),
     "dms_read": (
         f"from_dms({table('dms_rows')}, columns={{'amount': 'decimal(8,2)'}}, timestamp='changed')",
@@ -648,11 +661,13 @@ def test_positions_sort_as_the_logs_of_their_sources_and_instants_stay_what_they
     store(
         project, "numbers", [("I", text, "2024-01-01") for text in numbers], "Op string, amount string, changed string"
     )
+    moments = {"id": "int", "at": "timestamp", "wall": "timestamp_ntz", "day": "date"}
     # one o'clock comes twice that night
     project.sql("""
         create view {schema}.times as
-        select cast(null as struct<id: int, at: timestamp>) as before, 'c' as op,
-            named_struct('id', 1, 'at', timestamp '2023-11-05 06:30:00Z') as after
+        select cast(null as struct<id: int, at: timestamp, wall: timestamp, day: timestamp>) as before, 'c' as op,
+            named_struct('id', 1, 'at', timestamp '2023-11-05 06:30:00Z', 'wall', timestamp '2023-11-05 06:30:00Z',
+                'day', timestamp '2023-11-05 00:00:00Z') as after
     """)
     project.write(
         {
@@ -660,9 +675,7 @@ def test_positions_sort_as_the_logs_of_their_sources_and_instants_stay_what_they
             "models/amounts.sql": model(
                 f"from_dms({table('numbers')}, columns={{'amount': 'decimal(38,1)'}}, timestamp='changed')"
             ),
-            "models/instants.sql": model(
-                f"from_debezium({table('times')}, columns={{'id': 'int', 'at': 'timestamp'}})"
-            ),
+            "models/instants.sql": model(f"from_debezium({table('times')}, columns={moments})"),
         }
     )
     with in_zone(project, "America/New_York"):
@@ -679,7 +692,8 @@ def test_positions_sort_as_the_logs_of_their_sources_and_instants_stay_what_they
     read = [Decimal(text) for text in ("-7.0", "0.0", "0.5", "10.0", "15.0", "1000.0")]
     assert project.rows("select amount from {schema}.amounts order by amount") == [(number,) for number in read]
     assert project.columns("amounts")[0] == ("amount", "decimal(38,1)")
-    assert project.rows("select id, at from {schema}.instants") == [(1, datetime(2023, 11, 5, 6, 30))]
+    at = datetime(2023, 11, 5, 6, 30)
+    assert project.rows("select id, at, wall, day from {schema}.instants") == [(1, at, at, date(2023, 11, 5))]
 
 
 def csv_model(file: Path, names: list[str]) -> str:
@@ -701,7 +715,12 @@ def test_dms_rows_with_another_operation_fail(project: Project) -> None:
     assert project.tables() == {"changes"}
     project.sql("delete from {schema}.changes")
     # names as Hive keeps them
-    store(project, "numbered", [("U", 1, 9, "10"), (None, 2, 99, None)], "op string, id int, seq bigint, digits string")
+    store(
+        project,
+        "numbered",
+        [("U", 1, 9, "10"), (None, 2, 99, None), ("I", 3, None, "")],
+        "op string, id int, seq bigint, digits string",
+    )
     project.write(
         {
             "models/events.sql": model(f"from_dms({table('numbered')}, sequence='SEQ')"),
@@ -713,7 +732,9 @@ def test_dms_rows_with_another_operation_fail(project: Project) -> None:
     assert project.rows("select id, _op, _ts, _sequence from {schema}.events order by id") == [
         (1, "u", None, "0" * 37 + "9"),
         (2, "r", None, ""),
+        (3, "r", None, ""),
     ]
+    assert project.rows("select _op, _sequence from {schema}.by_double where id = 3") == [("r", "")]
 
 
 def test_a_timestamp_is_utc_in_any_session_time_zone(project: Project) -> None:

@@ -421,6 +421,8 @@ def test_a_column_without_a_type_gets_that_of_its_first_values(project: Project)
     write(project, "nested", CHECKED, without, "select 1 as id, array(1) as `v w`, null as t")
     run(project, 0)
     assert dict(project.columns("plain"))["v w"] == "void"
+    # as a run leaves it that is killed between the images
+    project.sql("alter table {schema}.logged__changes alter column before.`v w` type string")
     said = project.error("snapshot", "--vars", "{run: 1}")
     assert (
         f"column 'v w' of {project.schema}.nested is void, got array<int> from the source, which is of another kind"

@@ -42,7 +42,8 @@ from row_changes
     {#- Gives the log's images the table's new columns, and the types of those that had none; gives the names of all their
         fields, or none without images. -#}
     {%- if not names -%}{%- do return(none) -%}{%- endif -%}
-    {%- set logged = dbt_cdc._whole_columns('(select before.* from ' ~ log.relation ~ ') as images') -%}
+    {#- of the image that gets types last: a run may have been killed in between -#}
+    {%- set logged = dbt_cdc._whole_columns('(select ' ~ names[-1] ~ '.* from ' ~ log.relation ~ ') as images') -%}
     {%- set kept, own = dbt_cdc._types_by_name(logged), dbt_cdc._whole_types(table.relation, table.columns) -%}
     {%- set fields, given, faults = logged | map(attribute='name') | list, {}, [] -%}
     {%- for name in table.columns | map(attribute='name') -%}

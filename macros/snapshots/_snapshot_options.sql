@@ -17,10 +17,20 @@
 {%- macro _check_snapshot_options() -%}
     {#- One error with all that is wrong with a snapshot's options and the vars it goes by. -#}
     {%- set options = dbt_cdc._snapshot_settings() if dbt_cdc._meta() is mapping else {} -%}
-    {%- set faults = dbt_cdc._hard_deletes_faults() + dbt_cdc._isolation_faults()
+    {%- set faults = dbt_cdc._hard_deletes_faults() + dbt_cdc._isolation_faults() + dbt_cdc._dbt_name_faults()
         + dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction) + dbt_cdc._change_log_faults(options)
         + (dbt_cdc._operational_var_faults() if options.operational_metadata else []) -%}
     {%- do return(dbt_cdc._check_options(dbt_cdc._snapshot_options(), faults)) -%}
+{%- endmacro -%}
+
+
+{%- macro _dbt_name_faults() -%}
+    {%- set faults = [] -%}
+    {%- for standard, name in dbt_cdc._dbt_columns().items() if not modules.re.fullmatch('\\w+', name | string) -%}
+        {%- do faults.append("snapshot_meta_column_names: " ~ standard ~ " must be a name of letters, digits and _, as dbt writes it"
+            ~ " into SQL without quotes, got " ~ dbt_cdc._value_text(name)) -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 

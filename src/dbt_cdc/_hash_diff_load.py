@@ -265,7 +265,7 @@ class Load:
         view = f"dbt_cdc_{self.id}"
         source.unionByName(own).createOrReplaceTempView(view)
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
-        error = "raise_error('dbt_cdc: another run of this model was first')"
+        error = "cast(raise_error('dbt_cdc: another run of this model was first') as string)"
         load = f"case when t.{LOAD} = {literal(marker.load)} then {literal(self.id)} else {error} end"
         mark = f"""
 when matched and s.{action} = 'mark' then update set

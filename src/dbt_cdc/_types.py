@@ -56,7 +56,13 @@ def _kept_as(given: Any, table: Any) -> bool:
 
 
 def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
-    """A column whose type in the table (old) takes neither the model's data_type nor, without one, that of the data."""
+    """A column whose type in the table (old) takes neither the model's data_type nor, without one, that of the data.
+
+    Also one of a type that no table keeps.
+    """
+    new = given if declared is None else declared
+    if new is not None and new.simpleString().startswith("interval"):
+        return [f"column '{name}': tables keep no {new.simpleString()}. Cast it in the model"]
     if old is None or (declared is None and given is None):
         return []
     if declared is not None:

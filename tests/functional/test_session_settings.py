@@ -130,7 +130,12 @@ def test_a_strict_store_assignment_policy_takes_what_the_package_writes(project:
     image = APPLIED.replace("'sequence_by'", "'source_kind': 'snapshot', 'sequence_by'")
     image = image.replace("name, seq from", "name, seq, max(seq) over () as version from").replace("'seq'", "'version'")
     write(project, reader=READER, by_version=READER_BY_VERSION, image=image)
-    project.write({"snapshots/kept.sql": SNAPSHOT})
+    loaded = """
+        def model(dbt, spark):
+            dbt.config(materialized="hash_diff", unique_key="name", meta={"dbt_cdc": {"change_log": "key_op"}})
+            return dbt.source("raw", "people").select("name", "seq")
+    """
+    project.write({"snapshots/kept.sql": SNAPSHOT, "models/loaded.py": loaded})
     with session_conf(project.spark, {"spark.sql.storeAssignmentPolicy": "STRICT"}):
         project.dbt("build")
         supply(project, "('a', 2)", "('b', 3)")
@@ -138,7 +143,7 @@ def test_a_strict_store_assignment_policy_takes_what_the_package_writes(project:
             aging = "set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days"
             project.sql(f"update {{schema}}.{table}__events {aging}")
         project.dbt("build")
-    for table in ("applied", "reader", "by_version", "image"):
+    for table in ("applied", "reader", "by_version", "image", "loaded"):
         assert project.rows(f"select name, seq from {{schema}}.{table} order by 1") == [("a", 2), ("b", 3)], table
     assert project.rows("select name, seq, dbt_valid_to is null from {schema}.kept order by 1, 2") == [
         ("a", 1, False),

@@ -118,8 +118,13 @@ def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written
         assert part in error
 
     project.configure()
-    project.write({"snapshots/s.yml": SNAPSHOT.replace("invalidate", "new_recrd") % "{max_delete_fraction: 2}"})
+    wrong = SNAPSHOT.replace("invalidate", "new_recrd\n      snapshot_meta_column_names: {dbt_valid_from: Start Of}")
+    project.write({"snapshots/s.yml": wrong % "{max_delete_fraction: 2}"})
     error = project.error("snapshot")
+    assert (
+        "snapshot_meta_column_names: dbt_valid_from must be a name of letters, digits and _, as dbt writes it" in error
+    )
+    assert 'without quotes, got "Start Of"' in error
     assert (
         "'hard_deletes' must be one of ignore, invalidate, new_record, got \"new_recrd\", did you mean 'new_r" in error
     )

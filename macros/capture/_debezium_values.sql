@@ -30,8 +30,10 @@
         {%- set read = dbt_cdc._debezium_nested(raw, name, type) -%}
     {%- elif feed.form == 'json' and base in dbt_cdc._debezium_encodings() -%}
         {%- set read = dbt_cdc._debezium_by_kind(raw, name, type, base, encoding) -%}
-    {%- elif encoding and dbt_cdc._family_of_type(given) in (['text'] if base == 'decimal' else ['text', 'number']) -%}
-        {%- set read = dbt_cdc._debezium_decoded(raw, encoding, name, type, base) -%}
+    {%- elif encoding and (dbt_cdc._family_of_type(given) in (['text'] if base == 'decimal' else ['text', 'number'])
+                           or (encoding == 'text' and given == 'binary')) -%}
+        {%- set written = 'cast(' ~ raw ~ ' as string)' if given == 'binary' else raw -%}
+        {%- set read = dbt_cdc._debezium_decoded(written, encoding, name, type, base) -%}
     {%- else -%}
         {%- set read = dbt_cdc._debezium_cast(raw, given, name, type, base) -%}
     {%- endif -%}
@@ -41,7 +43,10 @@
         {%- set own = dbt_cdc._decimal_of_bytes('get_json_object(' ~ raw ~ ", '$.value')", name, type, own_scale) -%}
         {%- set read = 'if(startswith(' ~ raw ~ ", '{'), " ~ own ~ ', ' ~ read ~ ')' -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._read_or_fail('from_debezium', name, type, raw, read)) -%}
+    {%- set is_encoded = base in dbt_cdc._debezium_encodings() and dbt_cdc._family_of_type(given) in ['text', 'number'] -%}
+    {%- set remedy = (', or say by `encodings` how it is written, where no schema part does' if is_encoded else '')
+        ~ (', or as decimal, which takes numbers with a scale of their own' if base in ['int', 'bigint'] else '') -%}
+    {%- do return(dbt_cdc._read_or_fail('from_debezium', name, type, raw, read, remedy)) -%}
 {%- endmacro -%}
 
 
@@ -62,6 +67,10 @@
     {%- set otherwise = dbt_cdc._debezium_decoded(raw, encoding, name, type, base) if encoding
                         else dbt_cdc._unclear_encoding(name, type, base) -%}
     {%- set cases = ['when ' ~ raw ~ ' is null then null'] -%}
+    {%- if base == 'decimal' and encoding == 'text' -%}
+        {#- a JSON number (decimal.format: NUMERIC), which the schema part calls bytes all the same -#}
+        {%- do cases.append('when ' ~ raw ~ " rlike '^-?[0-9]*[.]?[0-9]+([eE][-+]?[0-9]+)?$' then " ~ otherwise) -%}
+    {%- endif -%}
     {%- for written, names in dbt_cdc._debezium_encodings()[base].items() if names -%}
         {%- do cases.append("when " ~ kind ~ ".name in ('" ~ names | join("', '") ~ "') then "
             ~ dbt_cdc._debezium_decoded(raw, written, name, type, base, 'cast(' ~ kind ~ '.scale as int)')) -%}
@@ -70,16 +79,17 @@
         {%- do cases.append('when ' ~ condition ~ ' then ' ~ dbt_cdc._debezium_decoded(raw, written, name, type, base)) -%}
     {%- endfor -%}
     {%- if base in ['timestamp', 'date'] -%}
-        {%- do cases.append('when ' ~ dbt_cdc._debezium_other_kind(kind, name, type)) -%}
+        {%- do cases.append('when ' ~ dbt_cdc._debezium_other_kind(raw, kind, name, type)) -%}
     {%- endif -%}
     {%- do cases.append('else ' ~ otherwise) -%}
     {%- do return('case\n                ' ~ cases | join('\n                ') ~ '\n            end') -%}
 {%- endmacro -%}
 
 
-{%- macro _debezium_other_kind(kind, name, type) -%}
+{%- macro _debezium_other_kind(raw, kind, name, type) -%}
     {#- A count that the schema part names, of which no such moment can be made, whatever an encoding says. -#}
-    {%- do return(kind ~ ".name rlike '^(io[.]debezium[.]time|org[.]apache[.]kafka[.]connect[.]data)[.]' then raise_error(concat("
+    {%- set is_other = kind ~ ".name rlike '^(io[.]debezium[.]time|org[.]apache[.]kafka[.]connect[.]data)[.]'" -%}
+    {%- do return(raw ~ " rlike '^-?[0-9]+$' and " ~ is_other ~ ' then raise_error(concat('
         ~ dbt_cdc._literal("dbt_cdc: from_debezium: column " ~ name ~ " is by the envelope's schema part a ") ~ ', ' ~ kind ~ '.name, '
         ~ dbt_cdc._literal(", of which no " ~ type ~ " can be made: ask for bigint or string, which take what is written, or for date"
                            ~ " where it is one") ~ '))') -%}
@@ -87,7 +97,7 @@
 
 
 {%- macro _debezium_clear(raw, kind, base, encoding) -%}
-    {#- condition -> encoding, of values without a Kafka Connect name that can mean one thing all the same. -#}
+    {#- condition -> encoding, of values that can mean one thing whether or not a Kafka Connect name says it. -#}
     {%- if base == 'binary' -%}
         {#- bytes are base64 in JSON; text may be that or hex -#}
         {%- do return({kind ~ ".type = 'bytes'" if encoding else 'not ' ~ kind ~ ".type <=> 'string'": 'base64'}) -%}

@@ -90,13 +90,11 @@
 {%- endmacro -%}
 
 
-{%- macro _read_or_fail(feed, name, type, raw, read) -%}
-    {#- What was read, whatever spark.sql.ansi.enabled says: a value of which nothing came fails the query. -#}
+{%- macro _read_or_fail(feed, name, type, raw, read, more='') -%}
+    {#- What was read, whatever spark.sql.ansi.enabled says: a value of which nothing came fails the query. `more`: of what can be done
+        about it. -#}
     {%- set told = 'dbt_cdc: ' ~ feed ~ ': column ' ~ name ~ ' (' ~ type ~ ') can not be read from: ' -%}
-    {%- set base, is_debezium = dbt_cdc._base_type(type), feed == 'from_debezium' -%}
-    {%- set remedy = '; leave such rows out, or ask for the column as string, which takes what is written'
-        ~ (', or say by `encodings` how it is written' if is_debezium and base in dbt_cdc._debezium_encodings())
-        ~ (', or as decimal, which takes numbers with a scale of their own' if is_debezium and base in ['int', 'bigint']) -%}
+    {%- set remedy = '; leave such rows out, or ask for the column as string, which takes what is written' ~ more -%}
     {%- do return('coalesce(' ~ read ~ ', if(' ~ raw ~ ' is null, null, raise_error(concat(' ~ dbt_cdc._literal(told)
                   ~ ', cast(' ~ raw ~ ' as string), ' ~ dbt_cdc._literal(remedy) ~ '))))') -%}
 {%- endmacro -%}

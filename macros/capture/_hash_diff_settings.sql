@@ -67,7 +67,8 @@
     {%- endfor -%}
     {%- set method = config.get('submission_method') or adapter.config.credentials.method | string -%}
     {%- if method != 'session' -%}
-        {%- do faults.append("submission_method must be session for hash_diff, got " ~ method ~ ": set it, and SPARK_REMOTE where dbt's own"
+        {%- do faults.append("submission_method must be session for hash_diff, got "
+            ~ (config.get('submission_method') or 'none, over method ' ~ method) ~ ": set it, and SPARK_REMOTE where dbt's own"
                              ~ " connection is no session") -%}
     {%- endif -%}
     {%- if not keys -%}

@@ -138,11 +138,16 @@ def test_json_envelopes_with_their_schema_part_are_decoded_by_it(project: Projec
         "local": "millis",
     }
     encodings |= {"zoned": "micros", "photo": "hex"}  # none of which is how they are written
+    kinds = {**KINDS, "born": KINDS["zoned"]}
+    numeric = with_schema(payload("c", 1, after={"born": "2024-01-31T00:00:00Z", "amount": 1234}), kinds)
+    store(project, "numeric", texts([numeric]), "value string")
+    asked, as_text = {"born": "date", "amount": "decimal(12,2)"}, {"born": "text", "amount": "text"}
     project.sql("create view {schema}.odd_bytes as select message as `a message.body` from {schema}.raw_bytes")
     project.write(
         {
             "models/events.sql": model(f"from_debezium({table('raw')}, columns={COLUMNS})"),
             "models/from_bytes.sql": model(f"from_debezium({table('raw_bytes')}, columns={COLUMNS}, value='message')"),
+            "models/as_text.sql": model(f"from_debezium({table('numeric')}, columns={asked}, encodings={as_text})"),
             "models/said_twice.sql": model(f"from_debezium({table('raw')}, columns={COLUMNS}, encodings={encodings})"),
             "models/from_odd.sql": model(
                 f"from_debezium({table('odd_bytes')}, columns={COLUMNS}, value='A message.body')"
@@ -170,6 +175,7 @@ def test_json_envelopes_with_their_schema_part_are_decoded_by_it(project: Projec
     assert project.rows(by_sequence.replace("events", "from_bytes")) == project.rows(by_sequence)
     assert project.columns("from_bytes") == project.columns("events")
     assert project.rows(by_sequence.replace("events", "said_twice")) == project.rows(by_sequence)
+    assert project.rows("select born, amount from {schema}.as_text") == [(date(2024, 1, 31), Decimal("1234.00"))]
     assert project.rows(by_sequence.replace("events", "from_odd")) == project.rows(by_sequence)
 
 

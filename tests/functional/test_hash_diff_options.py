@@ -466,10 +466,14 @@ def test_what_a_tables_layout_can_not_be_is_refused(project: Project) -> None:
     assert "partition_by: the table has no column 'ssn'. It has: country, nr" in said
     assert "partition_by: the table has no column 'city'." in said
     level = "      tblproperties: {write.merge.isolation-level: snapshot}\n"
-    prepare(project, YAML.replace("config:\n", "config:\n      clustered_by: [nr]\n      buckets: 2\n" + level, 1))
+    other = "      submission_method: all_purpose_cluster\n"
+    prepare(
+        project, YAML.replace("config:\n", "config:\n      clustered_by: [nr]\n      buckets: 2\n" + other + level, 1)
+    )
     said = error(project, "2020-01-01")
     assert 'clustered_by has no meaning for hash_diff, got ["nr"]: take it out' in said
-    assert "buckets has no meaning for hash_diff, got 2: take it out" in said
+    assert "buckets has no meaning for hash_diff, got 2: take it out, or set it to null here" in said
+    assert "submission_method must be session for hash_diff, got all_purpose_cluster: set it" in said
     assert "'write.merge.isolation-level' must be serializable (Iceberg's default), got \"snapshot\"" in said
     assert project.tables() == set()
 
@@ -574,13 +578,14 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
             "models/loose.py": """
                 def model(dbt, spark):
                     dbt.config(materialized="hash_diff", unique_key="id")
-                    return spark.sql("select 1 as id, parse_json('3.7') as n")
+                    return spark.sql("select 1 as id, parse_json('3.7') as n, interval 1 day as took")
             """,
             "models/loose.yml": "models: [{name: loose, columns: [{name: n, data_type: int}]}]\n",
         }
     )
-    told = "column 'n': the model's data_type is int, the data have variant: what does not fit"
-    assert told in project.error("run", "--select", "loose")
+    said = project.error("run", "--select", "loose")
+    assert "column 'n': the model's data_type is int, the data have variant: what does not fit" in said
+    assert "column 'took': tables keep no interval day. Cast it in the model" in said
     types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float", "noon": "timestamp"}
     types |= {"flag": "boolean", "code": "character(2)", "born": "date", "whole": "date"}
     types |= {"stamp": "date", "said": "date", "month": "date", "midnight": "date", "plain": "date"}

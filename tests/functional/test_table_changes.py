@@ -398,7 +398,14 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     assert changes.project.tables() == {"kept", *answers}
 
     schemas = {name: changes.project.columns(name) for name in answers}
-    changes.project.dbt("run", "--empty", "--select", *answers)
+    nothing = f"{{{{ dbt_cdc.table_changes(source('given', 'kept'), unique_key='id', begin='{version}') }}}}"
+    pair = f"select op, before.v as was, after.v as became from {nothing}"
+    config = "{{ config(materialized='table') }}"
+    changes.project.write({"models/nothing_twice.sql": f"{config} {pair} union all {pair}"})
+    changes.project.dbt("run", "--select", "nothing_twice")
+    assert changes.project.rows("select * from {schema}.nothing_twice") == []
+    assert changes.project.columns("nothing_twice") == [("op", "string"), ("was", "string"), ("became", "string")]
+    changes.project.dbt("run", "--empty", "--select", "nothing_twice", *answers)
     assert {name: changes.answer(name, "kept") for name in answers} == {name: [] for name in answers}
     assert {name: changes.project.columns(name) for name in answers} == schemas
 

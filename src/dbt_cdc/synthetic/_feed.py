@@ -161,8 +161,8 @@ class _Plan:
         """The number of a key's first event."""
         if not self.disorder.hot:
             return f"(({row}) * {self.size}L + {self.keys - 1}L) div {self.keys}L"
-        part = f"pow(({row}) / {self.keys}D, {1 / (1 + float(self.disorder.hot))!r}D)"
-        return f"cast(ceil({self.size}D * {part}) as bigint)"
+        share = f"pow(({row}) / {self.keys}D, {1 / (1 + float(self.disorder.hot))!r}D)"
+        return f"cast(ceil({self.size}D * {share}) as bigint)"
 
     def _deletes(self, place: str) -> str:
         """Whether the event at a place is a delete: never a key's first, never two in a row."""

@@ -47,13 +47,19 @@ from versions
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
         Only then does its generation say which ledger it belongs to: what is left of a run that ends before is built anew. -#}
     {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
-    {%- do dbt_cdc._apply_check_ledger(plan, 'the next run builds the table anew') -%}
+    {%- set gives_way = 'its table gives way to one that is made of all events' -%}
+    {%- do dbt_cdc._apply_check_ledger(plan, gives_way) -%}
     {%- if after.signature == plan.signature -%}
         {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_forget_collected(plan) -%}
         {%- do plan.update(signature=after.signature) -%}
         {%- do dbt_cdc._apply_to_target(plan, batches, everything=true) -%}
+    {%- endif -%}
+    {%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}
+    {%- if dbt_cdc._own_properties(plan.target)['dbt_cdc.generation'] != 'not done: ' ~ plan.batch -%}
+        {#- another has replaced it, maybe by a table of another ledger -#}
+        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()], gives_way) -%}
     {%- endif -%}
     {%- do dbt_cdc._set_properties(plan.target, {'dbt_cdc.generation': plan.generation}) -%}
 {%- endmacro -%}

@@ -99,7 +99,7 @@ limit 5
     } -%}
     {%- if name in texts -%}{%- do return(texts[name]) -%}{%- endif -%}
     {%- if name in plan.checks -%}
-        {%- do return(["break the " ~ name ~ " of the table, " ~ plan.checks[name], "mend these rows in the model"]) -%}
+        {%- do return(["break the " ~ name ~ ", " ~ plan.checks[name], "mend these rows in the model"]) -%}
     {%- endif -%}
     {%- do return(["have NULL in " ~ name ~ " " ~ (plan.options[name] or []) | join(', '),
                    "give every event its place in the order, in the model"]) -%}

@@ -29,7 +29,7 @@
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
     {#- _apply_finish_build names the ledger; a run that finds it not done builds it anew -#}
-    {%- do properties.update({'dbt_cdc.generation': 'not done'}) -%}
+    {%- do properties.update({'dbt_cdc.generation': 'not done: ' ~ plan.batch}) -%}
     {%- set later = dbt_cdc._later_properties(properties, plan.format) -%}
     {%- do return({'own': properties, 'later': later}) -%}
 {%- endmacro -%}
@@ -45,9 +45,6 @@
             {%- do faults.append(option ~ ": the table has no such column: " ~ dbt_cdc._unknown_name('column', name, names)) -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- if config.get('clustered_by') and not dbt_cdc._formats()[plan.format].buckets -%}
-        {%- do faults.append("clustered_by: " ~ plan.format ~ " knows no buckets: take it out") -%}
-    {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

@@ -18,7 +18,7 @@
       moments                             name -> {sql: over the batch, parts: of a struct, type, option}: `sequence`, and
                                           `system` where the table is bitemporal
       properties                          what the ledger is to remember
-      checks                              the table's constraints: what each is called -> SQL
+      checks                              constraints of the table and its contract: what each is called -> SQL
       blanks                              columns in which the format makes NULL of an empty text (lower case)
       faults                              what is wrong, sentence by sentence
     Set by later steps:

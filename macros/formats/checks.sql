@@ -14,13 +14,17 @@
         {%- if sql -%}{%- do shown.update({name: sql}) -%}{%- endif -%}
     {%- endfor -%}
     {#- dbt gives a constraint to a table that it makes, and to no other -#}
-    {%- for name, sql in asked.items() if name not in shown and sql not in shown.values() -%}
-        {%- do shown.update({name: sql}) -%}
+    {%- set place, known = 'the table' if properties is none else 'its contract', [] -%}
+    {%- for name, sql in shown.items() -%}
+        {%- do checks.update({"constraint '" ~ name ~ "' of the table": sql}) -%}
+        {%- do known.append(sql | replace(' ', '')) -%}
     {%- endfor -%}
-    {%- for name, sql in shown.items() -%}{%- do checks.update({"constraint '" ~ name ~ "'": sql}) -%}{%- endfor -%}
+    {%- for name, sql in asked.items() if sql | replace(' ', '') not in known -%}
+        {%- do checks.update({"constraint '" ~ name ~ "' of " ~ place: sql}) -%}
+    {%- endfor -%}
     {%- for name, column in model.columns.items() if contract -%}
         {%- for constraint in column.constraints if constraint.type == 'not_null' -%}
-            {%- do checks.update({"constraint 'not_null of " ~ name ~ "'": dbt_cdc._quote(name) ~ ' is not null'}) -%}
+            {%- do checks.update({"constraint 'not_null of " ~ name ~ "' of the table": dbt_cdc._quote(name) ~ ' is not null'}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(checks) -%}

@@ -15,7 +15,7 @@
 
 {%- macro _misplaced_option_faults() -%}
     {#- Options where nothing reads them: beside `meta`, which dbt keeps without a word, and on sources. -#}
-    {%- set faults = [] -%}
+    {%- set faults, read = [], [] -%}
     {%- for node in dbt_cdc._selected_nodes() if node.resource_type in ['model', 'seed', 'snapshot'] -%}
         {%- if node.config.get('dbt_cdc') is not none -%}
             {%- do faults.append(node.unique_id ~ ": dbt_cdc stands beside meta, where nothing reads it, got "
@@ -25,13 +25,13 @@
             {%- do faults.append(node.unique_id ~ ": dbt_cdc stands beside meta at column '" ~ column.name ~ "', where nothing reads it,"
                 ~ " got " ~ dbt_cdc._value_text(column.dbt_cdc) ~ ": move it to meta: {dbt_cdc: {…}}") -%}
         {%- endfor -%}
-        {%- for id in node.depends_on.nodes if id in graph.sources and dbt_cdc._meta(graph.sources[id]) -%}
-            {%- do faults.append(id ~ ": nothing reads meta.dbt_cdc of a source, got "
-                ~ dbt_cdc._value_text(dbt_cdc._meta(graph.sources[id])) ~ ": take it out, and give the key as unique_key where "
-                ~ node.unique_id ~ " reads it") -%}
-        {%- endfor -%}
+        {%- do read.extend(node.depends_on.nodes) -%}
     {%- endfor -%}
-    {%- do return(faults | unique | list) -%}
+    {%- for id in read | unique if id in graph.sources and dbt_cdc._meta(graph.sources[id]) -%}
+        {%- do faults.append(id ~ ": nothing reads meta.dbt_cdc of a source, got " ~ dbt_cdc._value_text(dbt_cdc._meta(graph.sources[id]))
+            ~ ": take it out; table_changes and ref_changes take a key as unique_key") -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 

@@ -329,7 +329,7 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     results = project.run_results()
     assert {name for name in (*names, "wider", "pictures") if results[name]["status"] == "error"} == {"undone", "wider"}
     assert "has added the column(s) w at the same time: run it again" in results["wider"]["message"]
-    assert "the next run builds the table anew" in results["wider"]["message"]
+    assert "its table gives way to one that is made of all events" in results["wider"]["message"]
     assert project.rows("select * from {schema}.early order by 1, 3") == [
         (1, "b", 7, 10),
         (1, "a", 10, None),

@@ -217,9 +217,10 @@ def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(
     assert project.rows("select * from {schema}.checked where id = 5") == [(5, 5, 4, None, None)]
     # one that the contract got later, which dbt gives to no table that is there
     later = "      - {type: check, expression: id <> 11}\n    columns:"
-    project.write({"models/checked.yml": CHECKED.replace("    columns:", later)})
-    error = refused("(11, 1, 'U', 4)")
-    assert "1 row(s) break the constraint 'check 3' of the table, id <> 11, for example " in error
+    project.write({"models/checked.yml": CHECKED.replace("    columns:", later).replace("id < 100", "id < 50")})
+    error = refused("(11, 1, 'U', 4), (60, 1, 'U', 4)")
+    assert "1 row(s) break the constraint 'null_key' of its contract, id < 50, for example " in error
+    assert "1 row(s) break the constraint 'check 3' of its contract, id <> 11, for example " in error
     # what Delta shows nobody, for the word in it: the model says it, else Delta's write tells
     secret = "      - {type: check, name: Secret, expression: \"id <> 8 or 'secret' = ''\"}\n    columns:"
     project.write({"models/checked.yml": CHECKED.replace("    columns:", secret)})

@@ -128,8 +128,8 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
         "move it to meta: {dbt_cdc: {…}}",
         "model.consumer.beside: dbt_cdc stands beside meta at column 'ssn', where nothing reads it, got {\"sensitive\": true}: "
         "move it to meta: {dbt_cdc: {…}}",
-        'source.consumer.raw.t: nothing reads meta.dbt_cdc of a source, got {"unique_key": "id"}: take it out, and give the '
-        "key as unique_key where model.consumer.of_source reads it",
+        'source.consumer.raw.t: nothing reads meta.dbt_cdc of a source, got {"unique_key": "id"}: take it out; '
+        "table_changes and ref_changes take a key as unique_key",
     ):
         assert fault in message, message
     message = project.error("run", "--select", "sound", "--vars", "{dbt_cdc: much}")

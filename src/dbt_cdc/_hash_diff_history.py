@@ -31,7 +31,7 @@ class History:
         attempts = 0
         while marker is not None:
             try:
-                shown, settled = self._bring_up(marker, before)
+                shown, settled = self._bring_up(marker, before, last=attempts == ATTEMPTS)
             except Exception as problem:
                 attempts += 1
                 if not is_conflict(problem, self.settings):
@@ -57,10 +57,11 @@ class History:
             "The next run brings the history up to the load; start one"
         )
 
-    def _bring_up(self, marker: Marker, before: Marker | None) -> tuple[Marker | None, bool]:
+    def _bring_up(self, marker: Marker, before: Marker | None, *, last: bool) -> tuple[Marker | None, bool]:
         """The load that the base table's version of now shows, and whether the history holds that for certain.
 
         It is written where it is the load of `marker`; certain if no other version has come since.
+        `last`: it is not tried again.
         """
         first = self.tables.properties(self.settings.base).get(FIRST_LOAD, "")
         have = self._properties()
@@ -69,12 +70,14 @@ class History:
             return marker, True
         # partitions that come once the version is chosen are of loads after it, and stay
         until = "" if rebuild else self._newest(marker, before, have.get(_HELD_LOAD))
-        version = self.tables.version()
+        version = self.tables.version(self.settings.base)
         shown = self.tables.marker(f" version as of {version}")
         if shown != marker:
             return shown, False
-        self._write(first, rebuild, marker, version, until)
-        return shown, self.tables.version() == version
+        # a history that was not there makes way only at the last: till then it is another run's, of more loads
+        replace = bool(have) or (last and self.settings.replace_conflicts)
+        self._write(first, marker, version, until, replace=replace)
+        return shown, self.tables.version(self.settings.base) == version
 
     def _properties(self) -> dict[str, str]:
         history = self.settings.history
@@ -90,24 +93,29 @@ class History:
         later = self.spark.table(self.settings.history).where(f"eff_start_date > date{literal(marker.effective_date)}")
         return later.selectExpr("cast(max(eff_start_date) as string)").collect()[0][0] or marker.effective_date
 
-    def _write(self, first: str, rebuild: bool, marker: Marker, version: str, until: str) -> None:
-        """The rows of a load, as a version of the base table has them, become the partitions from its date `until`."""
+    def _write(self, first: str, marker: Marker, version: str, until: str, *, replace: bool) -> None:
+        """The rows of a load, as a version of the base table has them, become the partitions from its date `until`.
+
+        Without `until` they become the history. Whoever has loaded since has written them, and more: then nothing is.
+        """
         from pyspark.sql.functions import col, lit
 
-        date = f"date{literal(marker.effective_date)}"
+        history, date = self.settings.history, f"date{literal(marker.effective_date)}"
         # its columns are that version's: a run that was beaten may have added some since
         held = self.spark.sql(f"select * from {self.settings.base} version as of {version}")
         rows = held.where(f"{IS_KEY} and eff_start_date = {date}").drop(SUPPLIED, LOAD)
         properties = {FIRST_LOAD: first, _HELD_LOAD: marker.load}
-        if rebuild:
-            # where there was none, one that has come meanwhile is another run's, with loads that this one does not know
-            replace = self.settings.replace_conflicts or self.tables.exists(self.settings.history)
-            self.tables.create(self.settings.history, rows, properties, ["eff_start_date"], replace=replace)
+        if not until:
+            if self.tables.marker() == marker:
+                self.tables.create(history, rows, properties, ["eff_start_date"], replace=replace)
             return
-        self.tables.add_columns(self.settings.history, rows.schema.fields)
+        self.tables.add_columns(history, rows.schema.fields)
         own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(until).cast("date"))
-        rows.writeTo(self.settings.history).overwrite(own)
-        self.tables.set_properties(self.settings.history, {**properties, **self.settings.late_properties})
+        # by these Iceberg, too, refuses what would overwrite another run's rows that came since
+        options = {"isolation-level": "serializable", "validate-from-snapshot-id": self.tables.version(history)}
+        if self.tables.marker() == marker:
+            rows.writeTo(history).options(**options).overwrite(own)
+            self.tables.set_properties(history, {**properties, **self.settings.late_properties})
 
     def create_empty(self) -> None:
         """A history of no load; the first load makes it anew. (Iceberg keeps properties that are not named.)"""

@@ -87,13 +87,13 @@ class Tables:
         if format_of(self.settings.format).remembered:
             self.spark.sql(f"refresh table {table}")
 
-    def version(self) -> str:
-        """What `version as of` takes for the base table as it is now."""
-        base, kind = self.settings.base, format_of(self.settings.format)
-        self.refresh(base)
-        for part in kind.remembered_apart if "." in _parts(base)[-1] else ():
-            self.spark.sql(f"refresh table {base}.{part}")
-        return str(self.spark.sql(kind.current_version.format(base)).collect()[0][0])
+    def version(self, table: str) -> str:
+        """What `version as of` takes for a table as it is now."""
+        kind = format_of(self.settings.format)
+        self.refresh(table)
+        for part in kind.remembered_apart if "." in _parts(table)[-1] else ():
+            self.spark.sql(f"refresh table {table}.{part}")
+        return str(self.spark.sql(kind.current_version.format(table)).collect()[0][0])
 
     def stored(self) -> Stored:
         """Columns and properties of the base table, and the columns that it says are in the sensitive table."""

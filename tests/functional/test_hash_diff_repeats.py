@@ -17,6 +17,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc import _hash_diff_checks as checks
+from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from integration_tests import quick_spark
@@ -28,6 +29,10 @@ from tests.support.spark import ROOT, session_conf
 
 def model(project: Project, **options: Any) -> Model:
     return Model(project.spark, project.schema, project.file_format, PROPERTIES[project.file_format], **options)
+
+
+#: Day, rows, kind of extract.
+Given = tuple[str, Rows, str]
 
 
 def rows(**values: str | None) -> Rows:
@@ -418,6 +423,46 @@ def test_a_first_loads_sensitive_values_are_not_replaced_by_those_of_a_run_that_
     with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time"):
         loaded.load("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
     loaded.check(Expected.of([("2020-01-01", {1: ("a", "P"), 3: ("c", "r")}, "full")]))
+
+
+def test_a_history_that_is_written_late_keeps_what_others_have_loaded_since(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, marker = History._write, Tables.marker
+
+    def late(loaded: Model, load: Given, others: list[Given], *, looked: bool) -> None:
+        """A load that others follow when its history's write begins, or once that has looked for them."""
+
+        def follow() -> None:
+            monkeypatch.undo()
+            for other in others:
+                loaded.load(*other)
+
+        def look(self: Tables) -> Any:
+            found = marker(self)
+            follow()
+            return found
+
+        def begin(*arguments: Any, **options: Any) -> None:
+            if looked:
+                monkeypatch.setattr(Tables, "marker", look)
+            else:
+                follow()
+            write(*arguments, **options)
+
+        monkeypatch.setattr(History, "_write", begin)
+        loaded.load(*load)
+
+    first, lost = ("2020-01-01", rows(_1="a"), "full"), ("2020-01-03", rows(_1="b"), "full")
+    again, last = ("2020-01-03", rows(_1="a", _2="x"), "full"), ("2020-01-04", rows(_1="a", _2="y"), "full")
+    loaded = model(project)
+    loaded.load(*first)
+    late(loaded, lost, [again, last], looked=project.file_format == "iceberg")
+    loaded.check(Expected.of([first, again, last]))
+    # where there was no history yet
+    loaded = model(project, table="u")
+    late(loaded, first, [again, last], looked=True)
+    loaded.check(Expected.of([first, again, last]))
 
 
 @pytest.mark.one_format("iceberg")

@@ -237,6 +237,21 @@ def test_the_log_of_a_table_that_is_made_anew_begins_anew_beside_another_run(
         assert project.rows("select * from {schema}.applied order by id") == [(1, "a"), (2, "d")]
     assert [value for ((_, value),) in noted] == ["t r u e", "t r u e"]
 
+    def note(self: Any, sql: str, *parameters: Any) -> None:
+        """A full refresh begins while this run merges."""
+        if re.search(r"merge into \S+\bapplied`?\s", sql):
+            project.sql("alter table {schema}.applied__changes set tblproperties ('dbt_cdc.restarts' = 't r u e')")
+        stock(self, sql, *parameters)
+
+    # what it noted stays for it; the run that meets it, as that has ended without a new table, goes on
+    monkeypatch.setattr(session.Cursor, "execute", note)
+    for seq, restarts in enumerate(("t r u e", "f a l s e"), 4):
+        project.dbt("run", "--vars", f"{{v: e{seq}, seq: {seq}}}")
+        monkeypatch.setattr(session.Cursor, "execute", stock)
+        kept = project.rows("show tblproperties {schema}.applied__changes ('dbt_cdc.restarts')")
+        assert [value for _, value in kept] == [restarts]
+    assert project.rows(log) == [("i", 2), ("u", 2)]
+
 
 def run_at_once(project: Project, statement: str, times: int) -> list[str]:
     """Run a statement several times at the same time; what those said that were refused."""

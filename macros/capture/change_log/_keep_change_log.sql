@@ -17,7 +17,7 @@
     {%- if log is not none -%}
         {%- do dbt_cdc._raise_faults(dbt_cdc._found_log_faults(log, relation, mode, restart)) -%}
     {%- endif -%}
-    {%- if not restart -%}{%- do dbt_cdc._bring_up_change_log(relation, mode) -%}{%- endif -%}
+    {%- if not restart -%}{%- do model.update(_dbt_cdc_resumes=dbt_cdc._bring_up_change_log(relation, mode)) -%}{%- endif -%}
 {%- endmacro -%}
 
 
@@ -47,14 +47,15 @@
 
 {%- macro _keep_change_log(relation, restart=false) -%}
     {#- To be called by a materialization after its last write. `restart`: the table was built anew. Its log begins anew, unless
-        another run has begun that of the new table by now; one beside us may have taken away what _restart_change_log noted. -#}
+        another run has begun that of the new table by now; one beside us may have taken away what _restart_change_log noted.
+        What was noted since this run began stays: that run may build the table right now. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
     {%- set noted = dbt_cdc._restart_change_log(relation) if restart else none -%}
     {%- if noted -%}{%- do run_query(noted) -%}{%- endif -%}
-    {%- if dbt_cdc._bring_up_change_log(relation, mode) -%}
+    {%- if dbt_cdc._bring_up_change_log(relation, mode) and (restart or model.get('_dbt_cdc_resumes')) -%}
         {%- do run_query(dbt_cdc._restarts_statement(log, false)) -%}
     {%- endif -%}
     {%- do model.pop('_dbt_cdc_wrote') -%}

@@ -240,7 +240,7 @@ class Load:
         self._write_sensitive(rows.where(f"{news} and {today}"), layout)
         # a column's role is noted before it is there: a run killed in between leaves none that would be compared
         with unless_beaten(settings):
-            self.tables.remember(layout, stored)
+            self.tables.remember(layout, stored, marker.load)
             self.tables.add_columns(settings.base, [column.struct_field for column in layout.stored if column.new])
         marks = again or counts["D"] > 0 or (delta and bool(layout.of("ignored")))
         left = known + counts["I"] - counts["D"]

@@ -33,6 +33,7 @@ from dbt_cdc._hash_diff_layout import (
     fail,
 )
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted, type_text
+from dbt_cdc._types import fits
 from dbt_cdc._writer import Target, write
 
 if TYPE_CHECKING:  # pragma: no cover
@@ -181,8 +182,14 @@ class Tables:
         return True
 
     def add_columns(self, table: str, fields: Sequence[StructField]) -> None:
-        """Add columns (StructFields) at the end of a table; those that it has already are left."""
-        have = {f.name.lower() for f in self.spark.table(table).schema.fields}
+        """Add columns (StructFields) at the end of a table; those that it has already are left.
+
+        Another run may have added one meanwhile, of a type that would change this run's values.
+        """
+        have = {f.name.lower(): f.dataType for f in self.spark.table(table).schema.fields}
+        there = [f for f in fields if f.name.lower() in have] if table != self.settings.history else []
+        if not all(fits(f.dataType, have[f.name.lower()]) for f in there):
+            raise_other_run(self.settings)
         new = [field for field in fields if field.name.lower() not in have]
         if not new:
             return
@@ -203,11 +210,13 @@ class Tables:
         listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _spaced(properties).items())
         self.spark.sql(f"alter table {table} set tblproperties ({listed})")
 
-    def remember(self, layout: Layout, stored: Stored) -> None:
-        """Bring what the base table remembers about its columns up to date."""
+    def remember(self, layout: Layout, stored: Stored, load: str) -> None:
+        """Bring what the base table remembers about its columns up to date, if `load` is still its last."""
         now = {**layout.properties(self.settings), **self.settings.late_properties}
-        if any(stored.properties.get(name) != value for name, value in now.items()):
-            self.set_properties(self.settings.base, now)
+        news = {name: value for name, value in now.items() if stored.properties.get(name) != value}
+        if news:
+            self.check_last(load)
+            self.set_properties(self.settings.base, news)
 
     def confirm(self, load: str, rows: int) -> None:
         """Turn the marker of a first load from pending to done; fails if another run has taken the table over."""
@@ -326,6 +335,9 @@ where b.keyhash <> '' and b.operation <> 'D'
         settings = self.settings
         if not self.exists(settings.sensitive_base):
             return
+        self.refresh(settings.base)
+        if self.properties(settings.base).get("dbt_cdc.sensitive_columns") != "[]":
+            return  # another run's, which has taken the model over
         if {"keyhash", "nonkeyhash"} <= {*self.spark.table(settings.sensitive_base).columns}:
             self.spark.sql(f"drop {'view' if as_view else 'table'} if exists {settings.sensitive}")
             self.spark.sql(f"drop table {settings.sensitive_base}")

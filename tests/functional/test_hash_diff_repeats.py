@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,18 +27,31 @@ from tests.support.killed_load import EACH_KIND, STAGES
 from tests.support.project import Project
 from tests.support.spark import ROOT, session_conf
 
-
-def model(project: Project, **options: Any) -> Model:
-    return Model(project.spark, project.schema, project.file_format, PROPERTIES[project.file_format], **options)
-
+OTHER_WON = "another run of this model wrote at the same time and was first"
 
 #: Day, rows, kind of extract.
 Given = tuple[str, Rows, str]
 
 
+def model(project: Project, **options: Any) -> Model:
+    return Model(project.spark, project.schema, project.file_format, PROPERTIES[project.file_format], **options)
+
+
 def rows(**values: str | None) -> Rows:
     """_1='a' is the row (1, 'a')."""
     return {int(name[1:]): (value,) for name, value in values.items()}
+
+
+def before(monkeypatch: pytest.MonkeyPatch, place: type, name: str, follow: Callable[[], Any]) -> None:
+    """Something else comes before the named step, once."""
+    step = getattr(place, name)
+
+    def delayed(*arguments: Any, **options: Any) -> Any:
+        monkeypatch.setattr(place, name, step)
+        follow()
+        return step(*arguments, **options)
+
+    monkeypatch.setattr(place, name, delayed)
 
 
 @pytest.mark.one_format("iceberg")
@@ -372,21 +386,11 @@ def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mix
     one = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
     other = ("2020-01-01", {1: ("a", "P"), 3: ("c", "r")}, "full")
 
-    def second(loaded: Model, place: type, name: str) -> Callable[..., Any]:
-        """The named step, with the whole of the other load before it."""
-        step = getattr(place, name)
-
-        def delayed(*arguments: Any) -> Any:
-            monkeypatch.setattr(place, name, step)
-            loaded.load(*other)
-            return step(*arguments)
-
-        return delayed
-
-    for number, (place, name) in enumerate([(Load, "_first_rows"), (Load, "_write_sensitive"), (Tables, "confirm")]):
+    places = [(Load, "_first_rows"), (Load, "_write_sensitive"), (Tables, "confirm")]
+    for number, (place, name) in enumerate(places):
         loaded = model(project, sensitive_columns=["s"], table=f"t{number}")
-        monkeypatch.setattr(place, name, second(loaded, place, name))
-        with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time"):
+        before(monkeypatch, place, name, partial(loaded.load, *other))
+        with pytest.raises(DbtRuntimeError, match=OTHER_WON):
             loaded.load(*one)
         loaded.check(Expected.of([other]))
 
@@ -428,41 +432,68 @@ def test_a_first_loads_sensitive_values_are_not_replaced_by_those_of_a_run_that_
 def test_a_history_that_is_written_late_keeps_what_others_have_loaded_since(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, marker = History._write, Tables.marker
-
-    def late(loaded: Model, load: Given, others: list[Given], *, looked: bool) -> None:
-        """A load that others follow when its history's write begins, or once that has looked for them."""
-
-        def follow() -> None:
-            monkeypatch.undo()
-            for other in others:
-                loaded.load(*other)
-
-        def look(self: Tables) -> Any:
-            found = marker(self)
-            follow()
-            return found
-
-        def begin(*arguments: Any, **options: Any) -> None:
-            if looked:
-                monkeypatch.setattr(Tables, "marker", look)
-            else:
-                follow()
-            write(*arguments, **options)
-
-        monkeypatch.setattr(History, "_write", begin)
-        loaded.load(*load)
-
     first, lost = ("2020-01-01", rows(_1="a"), "full"), ("2020-01-03", rows(_1="b"), "full")
     again, last = ("2020-01-03", rows(_1="a", _2="x"), "full"), ("2020-01-04", rows(_1="a", _2="y"), "full")
     loaded = model(project)
     loaded.load(*first)
-    late(loaded, lost, [again, last], looked=project.file_format == "iceberg")
+
+    def others() -> None:
+        loaded.load(*again)
+        loaded.load(*last)
+
+    # where it has looked for others already, Iceberg is told from which version on it may not overwrite
+    looked = (type(project.spark.range(1)), "writeTo") if project.file_format == "iceberg" else (History, "_write")
+    before(monkeypatch, *looked, others)
+    loaded.load(*lost)
     loaded.check(Expected.of([first, again, last]))
     # where there was no history yet
     loaded = model(project, table="u")
-    late(loaded, first, [again, last], looked=True)
+    before(monkeypatch, History, "_write", lambda: before(monkeypatch, Tables, "create", others))
+    loaded.load(*first)
     loaded.check(Expected.of([first, again, last]))
+
+
+@pytest.mark.one_format("iceberg")
+def test_what_another_run_changes_in_the_tables_meanwhile_is_not_mixed_with_ones_own(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = model(project)
+    first, delta = ("2020-01-01", rows(_1="a"), "full"), ("2020-01-02", rows(_2="b"), "delta")
+    loaded.load(*first)
+
+    def beaten(column: str, follow: Callable[[], Any], *step: Any, **options: Any) -> None:
+        """A load with a new column that ends, as another run was first."""
+        frame = project.spark.sql(f"select 1 as id, 'A' as v, {column}")
+        before(monkeypatch, *step, follow)
+        with pytest.raises(DbtRuntimeError, match=OTHER_WON):
+            Load(project.spark, loaded.settings("2020-01-02", "full", **options)).run(frame)
+
+    def killed(column: str, **options: Any) -> None:
+        frame = project.spark.sql(f"select 1 as id, 'A' as v, {column}")
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            kill(patched, Load, "_merge", after=False)
+            Load(project.spark, loaded.settings("2020-01-02", "full", **options)).run(frame)
+
+    # a column of another type, which would turn 1.5 into 1
+    beaten("1.5D as x", lambda: killed("7L as x"), Tables, "remember")
+    # a load without sensitive columns drops the table that one with them has begun
+    more = {"sensitive_columns": ["s"]}
+    beaten("'p' as s", partial(loaded.load, *delta), Tables, "remember", **more)
+    assert loaded.load(*delta) == {"I": 1, "U": 0, "D": 0, "X": 1, "N": 0}
+    # what was noted of a table that is another's by now would be wrong
+    anew = partial(loaded.load, *first, full_refresh=True, hash_algorithm="sha2_256")
+    beaten("1 as seen", anew, Tables, "remember", ignore_columns=["seen"])
+    loaded.options["hash_algorithm"] = "sha2_256"
+    assert loaded.load(*delta) == {"I": 1, "U": 0, "D": 0, "X": 1, "N": 0}
+    beaten("1.5D as s", lambda: killed("7L as s", **more), Load, "_write_sensitive", **more)
+
+    loaded = model(project, table="u")
+    loaded.load(*first)
+    other = model(project, table="u", **more)
+    whole = ("2020-01-02", {1: ("a", "p"), 3: ("c", "q")}, "full")
+    before(monkeypatch, Load, "_create_model", partial(other.load, *whole, full_refresh=True))
+    loaded.load(*delta)
+    other.check(Expected.of([whole]))
 
 
 @pytest.mark.one_format("iceberg")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -60,12 +62,15 @@ def leave_files_of_dropped_tables() -> None:
 
     @functools.wraps(stock)
     def execute(self: session.Cursor, sql: str, *parameters: Any) -> None:
-        stock(self, sql.removesuffix(" purge"), *parameters)
+        # dbt's comment may stand before it or behind it
+        stock(self, re.sub(r"(?m)^( *drop table if exists .+) purge *$", r"\1", sql), *parameters)
 
     session.Cursor.execute = execute  # type: ignore[method-assign]
 
 
 def pytest_configure() -> None:
+    os.environ["TZ"] = "UTC"  # for the JVM that starts later, and for what pyspark turns into datetimes here
+    time.tzset()
     quick_spark.parse_macros_once()
     write_no_manifests()
     leave_files_of_dropped_tables()
@@ -86,7 +91,6 @@ def table_format(pytestconfig: pytest.Config) -> str:
 @pytest.fixture(scope="session")
 def settings(table_format: str) -> Iterator[dict[str, str]]:
     folder = Path(tempfile.mkdtemp(prefix="dbt_cdc_tests_"))
-    os.environ["TZ"] = "UTC"
     made = test_settings(table_format, folder / "warehouse")
     made["spark.driver.extraJavaOptions"] += NO_NETWORK
     yield made

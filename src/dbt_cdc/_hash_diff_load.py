@@ -161,10 +161,9 @@ class Load:
         with unless_beaten(settings):
             if settings.before_restart:
                 self.spark.sql(settings.before_restart)
-            replace = settings.full_refresh or settings.replace_conflicts
+            replace = settings.full_refresh or (there and settings.replace_conflicts)
             if there and not replace:
-                # left by a first load that never ended: to replace it would not heed another run's table
-                self.spark.sql(f"drop table if exists {settings.base}")
+                self.tables.drop_unfinished()
             self.tables.create_base(rows, properties, replace=replace)
         if count is None:
             rows = self.spark.table(settings.base).where(IS_KEY).withColumnRenamed(LOAD, FAULT)
@@ -298,7 +297,7 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
         """Add the rows' sensitive values, by both digests; without the load's commit none is read."""
         if layout.sensitive:
             names = [column.name for column in layout.sensitive]
-            self.tables.add_sensitive(rows.selectExpr("keyhash", "nonkeyhash", *quoted(names)), layout)
+            self.tables.add_sensitive(rows.selectExpr("keyhash", "nonkeyhash", *quoted(names)), layout, self.id)
 
     def _write_rejects(self, frame: DataFrame, layout: Layout, *, anew: bool) -> None:
         """The rows that do not cast, in place of those of earlier attempts at this date and of later dates."""

@@ -143,15 +143,29 @@ class Tables:
         """The base table of a first load, which `properties` name.
 
         Delta commits before the catalog is told: where another run has told it of the table meanwhile, the statement
-        fails though its rows stand in the place of the other's.
+        fails though its rows stand in the place of the other's. And it refuses a folder that a killed run has left.
         """
-        base = self.settings.base
+        base, settings = self.settings.base, self.settings
         try:
-            self.create(base, frame, properties, self.settings.partition_by, replace=replace)
+            self.create(base, frame, properties, settings.partition_by, replace=replace)
         except Exception as problem:
-            mine = is_conflict(problem, self.settings) and self.exists(base) and self.is_first(properties[FIRST_LOAD])
-            if not mine:
+            if not is_conflict(problem, settings):
                 raise
+            there = self.exists(base)
+            if there and self.is_first(properties[FIRST_LOAD]):
+                return
+            if there or replace or not settings.replace_conflicts:
+                raise
+            self.create_base(frame, properties, replace=True)
+
+    def drop_unfinished(self) -> None:
+        """Drop the base table of a first load that never ended: to replace it would not heed another run's.
+
+        A history that a full refresh has left before goes first: alone it is that of a table that was taken away.
+        """
+        if not self.settings.reads_a_part:
+            self.spark.sql(f"drop table if exists {self.settings.history}")
+        self.spark.sql(f"drop table if exists {self.settings.base}")
 
     def _commented(self, frame: DataFrame) -> DataFrame:
         """The frame with the columns' comments, which come with the table then, each later one being a commit."""
@@ -243,30 +257,27 @@ class Tables:
         self.refresh(self.settings.base)
         return self.properties(self.settings.base).get(FIRST_LOAD) == load
 
-    def add_sensitive(self, rows: DataFrame, layout: Layout) -> None:
-        """Add rows (keyhash, nonkeyhash, sensitive columns) to those that are there, by both digests.
+    def add_sensitive(self, rows: DataFrame, layout: Layout, load: str) -> None:
+        """Add rows (keyhash, nonkeyhash, sensitive columns) of a load to those that are there, by both digests.
 
         Rows of another run stay: equal digests have equal values (those that are compared), so runs can't mix here.
+        A full refresh replaces them, as long as the base table is its own.
         """
-        settings = self.settings
-        if settings.full_refresh:
-            with unless_beaten(settings):
-                self.create(settings.sensitive_base, rows, {})
-            return
+        settings, anew = self.settings, self.settings.full_refresh
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                if self.exists(settings.sensitive_base):
+                if self.exists(settings.sensitive_base) and not anew:
                     self._merge_sensitive(rows, layout)
                 else:
                     # another run's table refuses a plain `create`, as does on Delta a folder that a killed one left
                     last = settings.replace_conflicts and attempt == ATTEMPTS
-                    self.create(settings.sensitive_base, rows, {}, replace=last)
+                    self.create(settings.sensitive_base, rows, {}, replace=anew or last)
                 return
             except Exception as problem:
-                if not is_conflict(problem, self.settings):
+                if not is_conflict(problem, settings):
                     raise
-                if attempt == ATTEMPTS:
-                    raise_other_run(self.settings, problem)
+                if attempt == ATTEMPTS or (anew and not self.is_first(load)):
+                    raise_other_run(settings, problem)
                 time.sleep(1)
 
     def _merge_sensitive(self, rows: DataFrame, layout: Layout) -> None:

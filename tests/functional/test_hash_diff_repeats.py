@@ -271,7 +271,11 @@ def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
     with pytest.raises(DbtRuntimeError, match=r"that of a full refresh that did not end.* again with --full-refresh"):
         loaded.load(*delta)
     assert loaded.history() == history
-    loaded.load(*whole, full_refresh=True)
+    # nor is what is left of it taken for tables that were taken away
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        kill(patched, Tables, "create_base", after=False)
+        loaded.load(*whole)
+    loaded.load(*whole)
     loaded.load(*delta)
     loaded.check(Expected.of([whole, delta]))
     # tables that were emptied on purpose begin with it
@@ -386,7 +390,7 @@ def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mix
     one = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
     other = ("2020-01-01", {1: ("a", "P"), 3: ("c", "r")}, "full")
 
-    places = [(Load, "_first_rows"), (Load, "_write_sensitive"), (Tables, "confirm")]
+    places = [(Load, "_first_rows"), (Tables, "create_base"), (Load, "_write_sensitive"), (Tables, "confirm")]
     for number, (place, name) in enumerate(places):
         loaded = model(project, sensitive_columns=["s"], table=f"t{number}")
         before(monkeypatch, place, name, partial(loaded.load, *other))
@@ -410,6 +414,16 @@ def test_a_first_load_that_is_committed_stands_though_the_catalog_knew_of_the_ta
     first = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
     assert loaded.load(*first)["I"] == 2
     loaded.check(Expected.of([first]))
+
+    # a killed run has left files, or a table that the catalog was not told of
+    monkeypatch.setattr(Tables, "create", create)
+    detail = project.spark.sql(f"describe detail {project.schema}.t__base")
+    place = detail.collect()[0]["location"].removesuffix("t__base")
+    for name, kind in (("base", "delta"), ("history", "parquet")):
+        project.spark.range(1).write.format(kind).save(f"{place}u__{name}{'/left' if kind == 'parquet' else ''}")
+    loaded = model(project, table="u")
+    loaded.load("2020-01-01", rows(_1="a"))
+    loaded.check(Expected.of([("2020-01-01", rows(_1="a"), "full")]))
 
 
 def test_a_first_loads_sensitive_values_are_not_replaced_by_those_of_a_run_that_looked_before(
@@ -494,6 +508,24 @@ def test_what_another_run_changes_in_the_tables_meanwhile_is_not_mixed_with_ones
     before(monkeypatch, Load, "_create_model", partial(other.load, *whole, full_refresh=True))
     loaded.load(*delta)
     other.check(Expected.of([whole]))
+
+
+def test_a_full_refresh_writes_its_sensitive_values_though_another_run_is_first(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, create = model(project, sensitive_columns=["s"]), Tables.create
+    said = {"delta": "[DELTA_CONCURRENT_APPEND]", "iceberg": "CommitFailedException"}[project.file_format]
+
+    def refused(self: Tables, table: str, *arguments: Any, **options: Any) -> None:
+        if table == self.settings.sensitive_base:
+            monkeypatch.setattr(Tables, "create", create)
+            raise RuntimeError(said)
+        create(self, table, *arguments, **options)
+
+    monkeypatch.setattr(Tables, "create", refused)
+    first = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
+    loaded.load(*first, full_refresh=True)
+    loaded.check(Expected.of([first]))
 
 
 @pytest.mark.one_format("iceberg")

@@ -366,7 +366,11 @@ where b.keyhash <> '' and b.operation <> 'D'
 
     def _show(self, name: str, columns: list[str], query: str, as_view: bool) -> None:
         if not as_view:
-            self.create(name, self.spark.sql(query), {MODEL_OF: self.settings.base})
+            for _ in range(ATTEMPTS):  # a table that comes late must not stand in place of a later load's
+                marker = self.marker()
+                self.create(name, self.spark.sql(query), {MODEL_OF: self.settings.base})
+                if self.marker() == marker:
+                    break
             return
         comments = self.settings.comments
         listed = [

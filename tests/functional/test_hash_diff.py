@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from dbt_cdc._hash_diff_tables import Tables
 from tests.support.hash_diff import PROPERTIES, Model
 from tests.support.project import DbtFailed, Project
 
@@ -261,7 +262,7 @@ def test_columns_that_a_format_takes_only_with_properties_come_to_a_plain_table_
     ]
 
 
-def test_in_a_catalog_without_views_the_model_is_a_table(project: Project) -> None:
+def test_in_a_catalog_without_views_the_model_is_a_table(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     if project.file_format != "iceberg":
         pytest.skip("Delta's tables lie in the session's catalog, which has views")
     name = f"plain_{project.schema}"
@@ -301,4 +302,23 @@ def test_in_a_catalog_without_views_the_model_is_a_table(project: Project) -> No
         (1, "X", "2020-01-01"),
         (2, "X", "2020-01-02"),
         (4, "N", "2020-01-02"),
+    ]
+
+    create, last = Tables.create, ("2020-01-05", {2: ("b", "last")}, "delta")
+
+    def late(self: Tables, table: str, frame: Any, *arguments: Any, **options: Any) -> None:
+        """The model as it was when the next load came."""
+        if table == loaded.settings(*last[::2]).view:
+            monkeypatch.setattr(Tables, "create", create)
+            frame = frame.localCheckpoint()
+            loaded.load(*last, model_type="table")
+        create(self, table, frame, *arguments, **options)
+
+    monkeypatch.setattr(Tables, "create", late)
+    loaded.load("2020-01-04", {4: ("d", "late")}, "delta", model_type="table")
+    rows = project.spark.sql(f"select id, operation, cast(eff_start_date as string) from {name}.s.t order by id")
+    assert [tuple(row) for row in rows.collect()] == [
+        (1, "X", "2020-01-01"),
+        (2, "U", "2020-01-05"),
+        (4, "X", "2020-01-04"),
     ]

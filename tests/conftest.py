@@ -36,15 +36,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what another format or a quicker test shows, unless asked for."""
-    if config.getoption("--every-test"):
-        return
-    asked = config.getoption("--table-format")
+    """Leave out what can't run on this format, and, unless asked for, what another format or a quicker test shows."""
+    asked, every = config.getoption("--table-format"), config.getoption("--every-test")
 
     def is_left_out(item: pytest.Item) -> bool:
-        one_format = item.get_closest_marker("one_format")
-        elsewhere = one_format is not None and asked not in one_format.args
-        return elsewhere or item.get_closest_marker("long") is not None
+        of_format = next((mark for mark in item.iter_markers() if mark.name in ("one_format", "only_format")), None)
+        if of_format is not None and asked not in of_format.args and (of_format.name == "only_format" or not every):
+            return True
+        return not every and item.get_closest_marker("long") is not None
 
     config.hook.pytest_deselected(items=[item for item in items if is_left_out(item)])
     items[:] = [item for item in items if not is_left_out(item)]

@@ -16,7 +16,7 @@ import pytest
 from tests.support.processes import await_file, put
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format("delta")
+pytestmark = pytest.mark.only_format("delta")  # which lets two processes share tables by their location
 
 MODEL = """
     {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
@@ -56,8 +56,6 @@ def timed_run(project: Project, values: str) -> tuple[float, float, str]:
 def test_two_processes_at_once_and_one_killed_in_a_merge_end_as_if_each_had_run_alone(
     project: Project, tmp_path: Path
 ) -> None:
-    if project.file_format != "delta":
-        pytest.skip("two processes share tables by their location, which Delta allows")
     project.write({"models/staff.sql": MODEL})
     project.dbt(*batch(FIRST))
     paths = [

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from dbt.adapters.spark import session
 
-from tests.support.changes import LOG_HOOKS, Changes
+from tests.support.changes import LOG_HOOKS, Changes, vacuum
 from tests.support.project import Project
 
 MODES = ("key_op", "data_before", "data_before_after")
@@ -97,13 +97,13 @@ def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) ->
             assert all(row["ts"] == moments[row["version"]] for row in changes.rows(answer, mode))
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not_be(changes: Changes) -> None:
     project, versioned = changes.project, ("run", "--vars", "{mode: data_before}")
     moved = MODEL.replace("MODE", "var('mode')")
     project.write({"models/moved.sql": moved, "models/taken.sql": moved})
     project.write({"models/keyless.sql": moved.replace("unique_key='id',", "")})
-    project.sql("create table {schema}.taken__changes (id int) using " + changes.format)
+    project.sql("create table {schema}.taken__changes (id int) using delta")
     project.write({f"models/read_{mode}.sql": READER.replace("MODE", mode) for mode in MODES})
     give(changes, "(1, 'a', null)", "(2, 'b', null)")
     message = project.error(*versioned)
@@ -115,8 +115,7 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     kept = {"feed", "taken__changes", *MODES, *[f"{mode}__changes" for mode in MODES], "moved", "moved__changes"}
     assert project.tables() == kept | {*READERS, "cdc_metadata"}
 
-    if changes.format == "delta":
-        changes.write("data_before", "alter table {t} set tblproperties (delta.enableChangeDataFeed = false)")
+    changes.write("data_before", "alter table {t} set tblproperties (delta.enableChangeDataFeed = false)")
     write_to_all(changes, "update {t} set v = 'c' where id = 1", "update {t} set v = 'd' where id = 1")
     write_to_all(changes, "insert overwrite {t} select * from {t}")
     give(changes)
@@ -156,9 +155,6 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     assert project.rows("select op, key.id from {schema}.moved__changes") == []
     assert [name for name, _ in project.columns("moved__changes")] == ["op", "ts", "version", "key"]
 
-    if changes.format == "iceberg":
-        expire_what_is_logged(changes, "data_before_after")
-        return
     # nor are versions asked for that the answer does without: before the range begins, or after all that is in it
     changes.write("data_before", "insert into {t} values (3, 'e', null)")
     forget_old_versions(changes, "data_before")
@@ -182,10 +178,14 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     assert changes.answer("followed", "data_before") == [("u", a, c)]
 
 
-def expire_what_is_logged(changes: Changes, logged: str) -> None:
-    """A log that holds all of a range needs nothing of the table."""
-    project = changes.project
-    run = ("run", "--vars", "{mode: key_op}", "--select", logged)
+@pytest.mark.only_format("iceberg")
+def test_a_log_that_holds_all_of_a_range_needs_nothing_of_the_table(changes: Changes) -> None:
+    project, logged = changes.project, "data_before_after"
+    run = ("run", "--select", logged)
+    give(changes, "(1, 'a', null)", "(2, 'b', null)")
+    project.dbt(*run)
+    give(changes)
+    changes.write(logged, "update {t} set v = 'd' where id = 1", "delete from {t} where id = 2")
     project.dbt(*run)
     ((deleted,),) = project.rows(f"select version from {{schema}}.{logged}__changes where op = 'd'")
     changes.write(logged, "{compact}")
@@ -254,7 +254,7 @@ def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the
             assert changes.answer(f"{mode}_fed", mode) == [("u", a, c), ("d", (2, "b", None), None), *later]
 
 
-@pytest.mark.one_format("delta")  # where a feed has to be switched on
+@pytest.mark.only_format("delta")  # where a feed has to be switched on
 def test_the_log_and_the_feed_of_a_new_table_begin_with_its_first_commit(project: Project) -> None:
     project.write(
         {
@@ -402,7 +402,7 @@ def test_a_log_is_not_begun_anew_behind_ones_back(changes: Changes) -> None:
         assert project.rows(f"select op, key.id from {{schema}}.{mode}__changes") == [("i", 1)]
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.only_format("iceberg")
 def test_a_full_refresh_that_is_refused_leaves_the_log_one_that_goes_on(project: Project) -> None:
     meta = "{'sequence_by': 'v', 'change_log': 'data_before'}"
     hashed = """
@@ -472,7 +472,7 @@ def test_a_table_that_was_killed_before_it_was_done_is_built_again_with_a_log_of
         assert {name for name in project.tables() if "__dbt_tmp_" not in name} == {"m", "m__events", "m__changes"}
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.only_format("iceberg")
 def test_an_error_after_the_tables_own_write_says_what_was_not_written(project: Project) -> None:
     config = "materialized='apply_changes', unique_key='id', pre_hook=var('hook', 'select 1'),"
     config += "meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'key_op'}}"
@@ -495,7 +495,7 @@ def test_an_error_after_the_tables_own_write_says_what_was_not_written(project: 
     assert project.rows("select * from {schema}.m") == [(1, 3)]
 
 
-@pytest.mark.one_format("delta")  # whose feed fails by such a name
+@pytest.mark.only_format("delta")  # whose feed fails by such a name
 def test_a_name_that_the_feed_does_not_take_is_told_and_the_table_goes_on_without(project: Project) -> None:
     config = "{{{{ config(materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {}}}) }}}}"
     rows = "select 1 as id, {{ var('run') }} as `a``b`, {{ var('run') }} as seq"
@@ -551,14 +551,9 @@ def test_change_log_where_it_keeps_nothing_or_is_misspelt_is_an_error_before_any
 
 def forget_old_versions(changes: Changes, *tables: str) -> None:
     """Take away the files, or the snapshots, of all versions but the newest."""
-    spark = changes.project.spark
+    if changes.format == "delta":
+        vacuum(changes.project, *tables)
+        return
     for table in tables:
-        name = f"{changes.project.schema}.{table}"
-        if changes.format == "delta":
-            spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-            spark.sql(f"vacuum {name} retain 0 hours")
-            spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
-        else:
-            spark.sql(
-                f"call spark_catalog.system.expire_snapshots(table => '{name}', older_than => now(), retain_last => 1)"
-            )
+        expired = f"table => '{{schema}}.{table}', older_than => now(), retain_last => 1"
+        changes.project.sql(f"call spark_catalog.system.expire_snapshots({expired})")

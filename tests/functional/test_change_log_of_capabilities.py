@@ -166,7 +166,7 @@ def test_the_log_of_a_first_load_is_whole_after_empty_and_killed_runs(
         project.sql("update {schema}.rows set v = 'b'")
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.only_format("iceberg")
 def test_a_first_load_goes_on_with_the_log_that_the_next_run_has_begun(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

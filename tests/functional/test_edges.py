@@ -847,10 +847,8 @@ def test_a_reset_of_a_reader_that_is_not_there_names_the_one_meant(versions: Ver
     assert f"unknown destination '{schema}.python_row', did you mean '{schema}.python_rows'?" in said
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")  # whose feed alone can be switched on
 def test_a_feed_switched_on_after_the_watermark_asks_for_a_full_refresh(versions: Versions) -> None:
-    if versions.project.file_format != "delta":
-        pytest.skip("Delta's feed alone can be switched on")
     told = versions.told
     assert "is older than what the table's changes can still be told from (its feed was switched on later" in told
     assert "run this model with --full-refresh" in told and "earliest" not in told
@@ -863,10 +861,8 @@ def test_the_summary_says_that_a_view_keeps_no_versions(versions: Versions) -> N
     assert versions.waiting["a view"] == ["the upstream keeps no versions"] * 3
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.only_format("iceberg")  # where alone an ALTER is no commit
 def test_a_first_read_by_version_has_the_names_that_the_upstreams_columns_have_now(project: Project) -> None:
-    if project.file_format != "iceberg":
-        pytest.skip("an ALTER is no commit in Iceberg alone")
     config = "materialized='incremental', incremental_strategy='merge', unique_key='id'"
     project.sql("create table {schema}.orders using iceberg as select 1 as id, 'a' as v")
     project.sql("alter table {schema}.orders rename column v to w")

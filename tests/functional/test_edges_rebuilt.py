@@ -61,7 +61,7 @@ def test_a_table_that_keeps_a_log_is_compared_once_both_are_made_anew(project: P
     assert waiting(project) == "0"
 
 
-@pytest.mark.one_format("iceberg")  # Delta's history goes on, and tells what was renamed
+@pytest.mark.only_format("iceberg")  # Delta's history goes on, and tells what was renamed
 def test_a_table_made_anew_with_a_renamed_column_asks_for_a_full_refresh(project: Project) -> None:
     project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
     build(project, FIRST)

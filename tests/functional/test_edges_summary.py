@@ -13,7 +13,7 @@ READER = """
 """
 
 
-@pytest.mark.one_format("iceberg")  # Spark's own catalog takes no such names
+@pytest.mark.only_format("iceberg")  # Spark's own catalog takes no such names
 def test_upstreams_whose_names_need_quotes_are_read_in_every_way(project: Project) -> None:
     table = f"{project.schema}.`my-orders`"
     columns = "id int, v string, cdc_datetime_updated timestamp"
@@ -109,7 +109,7 @@ def test_columns_with_names_of_others_hide_no_stamp_and_no_change(project: Proje
     ]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: Project) -> None:
     feed = "tblproperties ('delta.enableChangeDataFeed' = 'true')"
     columns = "id int, cdc_datetime_updated timestamp"

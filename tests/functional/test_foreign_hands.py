@@ -71,7 +71,7 @@ def test_the_whole_feed_again_with_a_new_column_is_told_what_it_is(project: Proj
     assert project.rows("select * from {schema}.own") == [(1, "a")]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_tables_of_another_format_than_the_configured_one_are_told_before_anything_is_written(project: Project) -> None:
     project.write({"models/own.sql": APPLIED % "(1, 'a', 1)", "models/compared.py": PYTHON % 1})
     project.dbt("run")

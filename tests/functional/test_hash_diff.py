@@ -262,9 +262,8 @@ def test_columns_that_a_format_takes_only_with_properties_come_to_a_plain_table_
     ]
 
 
+@pytest.mark.only_format("iceberg")  # Delta's tables lie in the session's catalog, which has views
 def test_in_a_catalog_without_views_the_model_is_a_table(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    if project.file_format != "iceberg":
-        pytest.skip("Delta's tables lie in the session's catalog, which has views")
     name = f"plain_{project.schema}"
     for key, value in {
         "": "org.apache.iceberg.spark.SparkCatalog",

@@ -399,7 +399,7 @@ def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mix
         loaded.check(Expected.of([other]))
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_a_first_load_that_is_committed_stands_though_the_catalog_knew_of_the_table(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

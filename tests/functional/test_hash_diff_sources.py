@@ -61,7 +61,7 @@ def test_lengths_and_defaults_of_the_source_stay_there_and_those_of_the_yaml_hol
     assert project.rows(f"{query} order by id") == current
 
 
-@pytest.mark.one_format("iceberg")  # whose versions keep the columns that they had
+@pytest.mark.only_format("iceberg")  # whose versions keep the columns that they had
 def test_a_history_is_mended_beside_a_column_that_a_beaten_run_has_added(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +96,7 @@ PHONES = """
 """
 
 
-@pytest.mark.one_format("delta")  # whose MERGE casts
+@pytest.mark.only_format("delta")  # whose MERGE casts
 def test_sensitive_values_of_another_type_that_a_killed_load_left_are_told_without_values(project: Project) -> None:
     project.write({"models/people.py": MODEL, "models/people.yml": PHONES})
     for name, phone in {"one": "171L", "two": "'+49 171'"}.items():
@@ -123,7 +123,7 @@ def test_sensitive_values_of_another_type_that_a_killed_load_left_are_told_witho
     assert "+49" not in error
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.only_format("iceberg")
 def test_a_branch_is_refused_and_a_collation_is_none_of_the_tables(project: Project) -> None:
     project.write({"models/people.py": MODEL.replace('"id")', '"id", tblproperties={"write.wap.enabled": "true"})')})
     project.write({"models/people.yml": PHONES.partition("columns:")[0]})

@@ -58,7 +58,7 @@ def test_a_column_that_would_make_a_table_unusable_is_refused_before_and_after_t
     assert before == {table: project.contents(table) for table in TABLES}
 
 
-@pytest.mark.one_format("delta")  # whose change feed has columns of its own, and fails by backticks
+@pytest.mark.only_format("delta")  # whose change feed has columns of its own, and fails by backticks
 def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(project: Project) -> None:
     logged = {
         path: text.replace("meta: {dbt_cdc: {", "meta: {dbt_cdc: {change_log: key_op, ")
@@ -92,7 +92,7 @@ def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(pro
     assert operations == dict(zip(logs, (["i", "u"], ["i", "u"], ["i", "i", "u"]), strict=True))
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(project: Project) -> None:
     feed = "tblproperties={'delta.enableChangeDataFeed': 'true'}"
     snapshot = MODELS["snapshots/snapped.yml"].replace("check_cols: [v]", "check_cols: all, " + feed.replace("=", ": "))

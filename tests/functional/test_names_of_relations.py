@@ -113,7 +113,7 @@ def follow_three_days(project: Project, capitals: bool) -> None:
 
 
 @pytest.mark.long  # test_snapshot_options and test_hash_diff have names that need quotes
-@pytest.mark.skipif("config.getoption('table_format') != 'iceberg'", reason="Spark's own catalog refuses such names")
+@pytest.mark.only_format("iceberg")  # Spark's own catalog refuses such names
 def test_tables_with_a_dot_in_their_names_follow_three_days(project: Project) -> None:
     follow_three_days(project, capitals=False)
 

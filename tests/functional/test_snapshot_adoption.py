@@ -224,7 +224,7 @@ def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Proj
     ]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_a_clone_of_a_snapshot_has_no_rows_to_report_and_no_log(project: Project) -> None:
     project.configure(snapshots={"+meta": {"dbt_cdc": {"operational_metadata": True, "change_log": "key_op"}}})
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})

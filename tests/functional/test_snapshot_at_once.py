@@ -76,7 +76,7 @@ def two_runs(project: Project, meeting: str, place: str = "") -> list[tuple[bool
     return outcomes
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.only_format("iceberg")
 def test_a_first_load_does_not_replace_the_table_that_another_run_has_made_meanwhile(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -334,7 +334,7 @@ def test_a_view_of_the_same_name_that_another_node_left_does_no_harm(project: Pr
     assert contents(project) == [(1, "eu", "a", False), (1, "eu", "b", True)]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_an_empty_text_that_delta_would_keep_as_null_is_refused(project: Project) -> None:
     config = "{{unique_key: [id, region], strategy: check, check_cols: [status], partition_by: [{}]}}"
     write(project, "{operational_metadata: false}")

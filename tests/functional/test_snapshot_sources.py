@@ -264,7 +264,7 @@ def test_a_snapshot_whose_name_needs_quotes_goes_on(project: Project) -> None:
     assert project.rows(query) == [(1, "a", first, second), (1, "z", second, None), (2, "b", first, second)]
 
 
-@pytest.mark.one_format("delta")  # which plans no MERGE on such a column
+@pytest.mark.only_format("delta")  # which plans no MERGE on such a column
 @pytest.mark.parametrize("meta", [{}, ON], ids=["stock columns", "operational columns"])
 def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta: dict[str, Any]) -> None:
     key = {"unique_key": ["id", "part"], "hard_deletes": "invalidate", "meta": meta}

@@ -410,7 +410,7 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     assert {name: changes.project.columns(name) for name in answers} == schemas
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_only(changes: Changes) -> None:
     changes.create("back", "id int, v string")
     changes.write(
@@ -499,7 +499,7 @@ def test_what_a_restore_brings_back_and_a_new_name_are_told_as_changes_of_rows_o
     ]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_a_table_made_anew_with_other_capitals_and_one_restored_by_time_keep_their_changes(
     changes: Changes,
 ) -> None:
@@ -541,7 +541,7 @@ def test_a_table_made_anew_with_other_capitals_and_one_restored_by_time_keep_the
     assert changes.answer("of_unmapped", "unmapped") == [("i", None, (1, "a")), ("u", (1, "a"), (1, "d"))]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_a_clone_over_a_table_is_a_change_of_its_rows_as_far_as_the_feed_is_known(changes: Changes) -> None:
     changes.create("given", "id int, v string, n int")
     changes.write("given", "insert into {t} values (1, 'z', 7)")
@@ -568,7 +568,7 @@ def test_a_clone_over_a_table_is_a_change_of_its_rows_as_far_as_the_feed_is_know
         assert changes.answer(f"of_{name}", name) == [("i", None, row), ("d", row, None), cloned, last]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_a_view_over_deltas_feed_is_refused_and_an_operation_may_ask(changes: Changes) -> None:
     changes.create("kept", "id int, v string")
     changes.write("kept", "insert into {t} values (1, 'a')")
@@ -590,7 +590,7 @@ def test_a_view_over_deltas_feed_is_refused_and_an_operation_may_ask(changes: Ch
     assert "told ['i', 'a']" in changes.project.log()
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.only_format("iceberg")
 def test_the_key_of_a_history_without_its_version_is_taken_where_it_is_asked_for(project: Project) -> None:
     settings = "materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'seq', 'stored_as_scd_type': 2}}"
     asked = "dbt_cdc.table_changes(ref('history'){}, begin=var('begin'), format='{}')"

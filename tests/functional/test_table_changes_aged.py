@@ -12,7 +12,7 @@ from tests.functional.test_table_changes_ranges import WRITES
 from tests.support.changes import Changes
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format("delta")
+pytestmark = pytest.mark.only_format("delta")
 
 DAY = 86400
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.changes import MERGE_ON_READ, Changes
+from tests.support.changes import MERGE_ON_READ, Changes, vacuum
 from tests.support.places import in_zone
 from tests.support.project import Project
 from tests.support.shared import shared_project
@@ -323,9 +323,8 @@ def test_a_range_on_one_side_of_a_change_of_type_is_told(refusals: Asked) -> Non
     assert changes.answer("retyped_old", "retyped") == [("i", None, (1, old))]
 
 
+@pytest.mark.only_format("iceberg")
 def test_a_column_that_was_renamed_is_told_by_its_new_name_where_files_are_copied(refusals: Asked) -> None:
-    if refusals.changes.format != "iceberg":
-        pytest.skip("asked of iceberg")
     assert refusals.changes.answer("renamed_copied_all", "renamed_copied") == [
         ("i", None, (1, "a")),
         ("i", None, (2, "b")),
@@ -368,19 +367,14 @@ def test_a_feed_switched_on_after_the_range_began_is_an_error_not_a_comparison(c
 def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes: Changes) -> None:
     changes.create("old", "id int, v string")
     changes.write("old", *WRITES)
-    spark, table = changes.project.spark, f"{changes.project.schema}.old"
     gone = "2" if changes.format == "delta" else changes.versions("old")[0]
     if changes.format == "delta":
         changes.create("bare", "id int, v string", feed=False)
         changes.write("bare", *WRITES)
-        spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-        spark.sql(f"vacuum {table} retain 0 hours")
-        spark.sql(f"vacuum {changes.project.schema}.bare retain 0 hours")
-        spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+        vacuum(changes.project, "old", "bare")
     else:
-        spark.sql(
-            f"call spark_catalog.system.expire_snapshots(table => '{table}', older_than => now(), retain_last => 2)"
-        )
+        expired = "table => '{schema}.old', older_than => now(), retain_last => 2"
+        changes.project.sql(f"call spark_catalog.system.expire_snapshots({expired})")
     changes.write("old", "insert into {t} values (9, 'n')")
     left = changes.versions("old")
     begin = "4" if changes.format == "delta" else left[0]
@@ -421,18 +415,13 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
     assert not {"gone", "bare_gone"} & changes.project.tables()
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")  # whose VACUUM takes files that are still in the history
 def test_changes_are_told_from_before_a_compaction_whose_old_files_are_gone(changes: Changes) -> None:
-    if changes.format != "delta":
-        pytest.skip("VACUUM of files that are still in the history is Delta's")
     spark, names = changes.project.spark, {"fed": True, "bare": False}
     for name, feed in names.items():
         changes.create(name, "id int, v string", feed=feed)
         changes.write(name, *WRITES, "optimize {t}")
-    spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-    for name in names:
-        spark.sql(f"vacuum {changes.project.schema}.{name} retain 0 hours")
-    spark.conf.unset("spark.databricks.delta.retentionDurationCheck.enabled")
+    vacuum(changes.project, *names)
     for name in names:
         changes.write(name, "insert into {t} values (9, 'n')")
     assert [row["operation"] for row in spark.sql(f"describe history {changes.project.schema}.bare").collect()][:4] == [
@@ -449,9 +438,8 @@ def test_changes_are_told_from_before_a_compaction_whose_old_files_are_gone(chan
     assert told == [[("i", None, (9, "n"))], [("i", None, (9, "n"))]]
 
 
+@pytest.mark.only_format("delta")  # which forgets the log entries of old commits, and no data
 def test_a_cleaned_history_is_told_from_its_second_commit_on(changes: Changes) -> None:
-    if changes.format != "delta":
-        pytest.skip("a Delta table forgets the log entries of old commits, and no data")
     mapping = "'delta.columnMapping.mode' = 'name', 'delta.checkpointInterval' = '2'"
     changes.create("cleaned", "id int, n int, v string", properties=mapping)
     changes.write("cleaned", "insert into {t} values (1, 5, 'a')", "insert into {t} values (2, 6, 'b')")

@@ -10,8 +10,11 @@ import pytest
 
 from tests.support.changes import EVERY_CHANGE, HISTORY, NET, Changes
 from tests.support.project import Project
+from tests.support.spark import session_conf
 
-pytestmark = pytest.mark.skipif("config.getoption('table_format') != 'hudi'", reason="needs --table-format hudi")
+pytestmark = pytest.mark.only_format("hudi")
+
+UPSERTS = {"hoodie.spark.sql.insert.into.operation": "upsert"}
 
 KINDS = "id int, k string, ti tinyint, si smallint, bi bigint, f float, d double, b boolean, dt date, ts timestamp, `Sélect` string"
 
@@ -87,10 +90,9 @@ def test_images_come_back_whole_whether_hudis_query_can_tell_them_or_not(changes
 
 
 def test_upserts_leave_hudis_query_whole_and_the_answer_as_it_is(changes: Changes) -> None:
-    changes.project.sql("set hoodie.spark.sql.insert.into.operation = upsert")
-    changes.create("upserted", "id int, v string")
-    changes.write("upserted", *HISTORY)
-    changes.project.sql("reset hoodie.spark.sql.insert.into.operation")
+    with session_conf(changes.project.spark, UPSERTS):
+        changes.create("upserted", "id int, v string")
+        changes.write("upserted", *HISTORY)
     changes.ask(upserted_cdc="'{schema}.upserted'")
     changes.project.dbt("run")
 
@@ -151,11 +153,10 @@ def test_what_was_cleaned_or_archived_is_an_error_that_says_what_is_left(changes
         changes.create(table, "id int, v string", feed=feed)
         changes.write(table, "insert into {t} values (1, '0')", *updates[:3])
         changes.write(table, "call run_clean(table => '{t}', retain_commits => 2)")
-    changes.project.sql("set hoodie.metadata.enable = false")
     kept = "'hoodie.keep.min.commits' = '3', 'hoodie.keep.max.commits' = '4', 'hoodie.clean.commits.retained' = '2'"
-    changes.create("archived", "id int, v string", properties=kept)
-    changes.write("archived", "insert into {t} values (1, '0')", *updates)
-    changes.project.sql("reset hoodie.metadata.enable")
+    with session_conf(changes.project.spark, {"hoodie.metadata.enable": "false"}):
+        changes.create("archived", "id int, v string", properties=kept)
+        changes.write("archived", "insert into {t} values (1, '0')", *updates)
     left = {table: changes.versions(table) for table in ("fed", "bare", "archived")}
     assert len(left["archived"]) < 8
     changes.ask(
@@ -185,19 +186,18 @@ def test_what_was_cleaned_or_archived_is_an_error_that_says_what_is_left(changes
 
 
 def test_commits_of_which_hudis_query_tells_what_is_not_so_are_compared(changes: Changes) -> None:
-    changes.project.sql("set hoodie.spark.sql.insert.into.operation = upsert")
-    changes.create(
-        "late",
-        "id int, v string, ts int, _hoodie_is_deleted boolean",
-        properties="type = 'mor', preCombineField = 'ts'",
-    )
-    changes.write(
-        "late",
-        "insert into {t} values (1, 'a', 10, false), (2, 'a', 10, false)",
-        "insert into {t} values (1, 'a', 5, true), (2, 'a', 11, true)",
-        "insert into {t} values (1, 'b', 12, false)",
-    )
-    changes.project.sql("reset hoodie.spark.sql.insert.into.operation")
+    with session_conf(changes.project.spark, UPSERTS):
+        changes.create(
+            "late",
+            "id int, v string, ts int, _hoodie_is_deleted boolean",
+            properties="type = 'mor', preCombineField = 'ts'",
+        )
+        changes.write(
+            "late",
+            "insert into {t} values (1, 'a', 10, false), (2, 'a', 10, false)",
+            "insert into {t} values (1, 'a', 5, true), (2, 'a', 11, true)",
+            "insert into {t} values (1, 'b', 12, false)",
+        )
     changes.create("streamed", "id int, v string, at timestamp")
     for value in ("a", "b"):
         stream_milliseconds(changes.project, "streamed", 1, value, 1704164645678)
@@ -251,25 +251,22 @@ def test_keys_and_names_that_hudi_does_not_tell_are_asked_for(changes: Changes) 
         "placed", "insert into {t} values (1, 'a', 'x'), (1, 'b', 'y')", "update {t} set v = 'c' where place = 'y'"
     )
     evolution = ("schema.on.read.enable", "datasource.write.schema.allow.auto.evolution.column.drop")
-    for name in evolution:
-        project.sql(f"set hoodie.{name} = true")
-    changes.create("renamed", "id int, v string, w int", feed=False)
-    changes.write(
-        "renamed",
-        "insert into {t} values (1, 'a', 1)",
-        "alter table {t} rename column v to text",
-        "update {t} set w = 2",
-    )
-    first = {table: changes.versions(table)[0] for table in ("placed", "renamed")}
-    changes.ask(
-        placed_by_none=f"'{{schema}}.placed', begin={first['placed']}",
-        placed_by_both=f"'{{schema}}.placed', begin={first['placed']}, unique_key=['id', 'place']",
-        renamed_before=f"'{{schema}}.renamed', begin={first['renamed']}",
-        renamed_since=f"'{{schema}}.renamed', begin={changes.versions('renamed')[1]}",
-    )
-    messages = project.error("run").replace("\n  ", " ")
-    for name in evolution:
-        project.sql(f"reset hoodie.{name}")
+    with session_conf(project.spark, {f"hoodie.{name}": "true" for name in evolution}):
+        changes.create("renamed", "id int, v string, w int", feed=False)
+        changes.write(
+            "renamed",
+            "insert into {t} values (1, 'a', 1)",
+            "alter table {t} rename column v to text",
+            "update {t} set w = 2",
+        )
+        first = {table: changes.versions(table)[0] for table in ("placed", "renamed")}
+        changes.ask(
+            placed_by_none=f"'{{schema}}.placed', begin={first['placed']}",
+            placed_by_both=f"'{{schema}}.placed', begin={first['placed']}, unique_key=['id', 'place']",
+            renamed_before=f"'{{schema}}.renamed', begin={first['renamed']}",
+            renamed_since=f"'{{schema}}.renamed', begin={changes.versions('renamed')[1]}",
+        )
+        messages = project.error("run").replace("\n  ", " ")
 
     assert "(no change feed is on) needs the key, got no unique_key" in messages
     assert f"version {first['renamed']} has a column v and no text, which counts as its new name" in messages

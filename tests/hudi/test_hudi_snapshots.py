@@ -9,7 +9,7 @@ import pytest
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, run_id, snapshot
 
-pytestmark = pytest.mark.skipif("config.getoption('table_format') != 'hudi'", reason="needs --table-format hudi")
+pytestmark = pytest.mark.only_format("hudi")
 
 SNAPSHOT = """
     snapshots:

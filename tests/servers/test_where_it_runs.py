@@ -364,7 +364,7 @@ FED = {
 }
 
 
-@pytest.mark.one_format("delta")  # whose history gives its parameters over thrift as no JSON
+@pytest.mark.only_format("delta")  # whose history gives its parameters over thrift as no JSON
 def test_a_feed_that_was_switched_on_late_is_told_over_thrift(
     tmp_path: Path, table_format: str, server: Server
 ) -> None:
@@ -400,7 +400,7 @@ NIGHT = {
 }
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_a_commit_in_the_second_of_two_equal_hours_is_told_over_thrift(
     tmp_path: Path, table_format: str, server: Server
 ) -> None:

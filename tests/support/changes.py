@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Row
 
 from tests.support.project import Project
+from tests.support.spark import session_conf
 
 FEED_ON = {
     "delta": "delta.enableChangeDataFeed = 'True'",  # as dbt writes a YAML `true`
@@ -172,6 +173,13 @@ class Changes:
     def answer(self, model: str, table: str) -> list[tuple[Any, Any, Any]]:
         """op, before and after of an answer's rows as plain values, oldest commit first."""
         return [(row["op"], _plain(row["before"]), _plain(row["after"])) for row in self.rows(model, table)]
+
+
+def vacuum(project: Project, *tables: str) -> None:
+    """Take away the files that only older versions of Delta tables have."""
+    with session_conf(project.spark, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}):
+        for table in tables:
+            project.sql(f"vacuum {{schema}}.{table} retain 0 hours")
 
 
 def _plain(image: Row | None) -> Any:

@@ -73,7 +73,8 @@ test-hudi: $(HUDI)/ready ## Hudi, on pyspark 3.5
 	  tests/functional/test_table_changes.py::test_python_models_get_the_rows_and_the_errors_of_sql_models \
 	  tests/functional/test_table_changes_ranges.py::test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps \
 	  tests/functional/test_table_changes_ranges.py::test_a_range_that_can_not_be_told_is_an_error_that_says_what_can \
-	  tests/functional/test_table_changes_ranges.py::test_what_can_not_be_told_is_not_written
+	  tests/functional/test_table_changes_ranges.py::test_what_can_not_be_told_is_not_written \
+	  $(OPTIONS)
 
 $(HUDI)/ready: requirements/hudi.txt pyproject.toml profiles.example.yml
 	@$(MAKE) --no-print-directory requirements

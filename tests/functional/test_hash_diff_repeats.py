@@ -86,18 +86,24 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
         loaded.load(*older)
     assert loaded.current() == held
 
-    # a key whose every change has gone from the history still has its last one in the table
-    loaded = model(project, table="h")
-    loaded.load(*first)
+
+@pytest.mark.one_format("iceberg")
+def test_a_key_whose_every_change_has_gone_from_the_history_still_has_its_last_one_in_the_table(
+    project: Project,
+) -> None:
+    loaded = model(project)
+    loaded.load("2020-01-01", rows(_1="a", _2="b", _3="c", _4="d"), "full")
     loaded.load("2020-01-02", rows(_1="A"), "delta")
-    project.sql("delete from {schema}.h__history")
+    project.sql("delete from {schema}.t__history")
     held = loaded.current()
     with pytest.raises(DbtRuntimeError, match="so that this date can't be loaded again"):
         loaded.load("2020-01-02", rows(_2="b"), "delta")
     assert (loaded.current(), loaded.history()) == (held, [])
 
-    # what a load that was taken back had supplied is supplied no more
-    loaded = model(project, table="m")
+
+@pytest.mark.one_format("iceberg")
+def test_what_a_load_that_was_taken_back_had_supplied_is_supplied_no_more(project: Project) -> None:
+    loaded = model(project)
     loads = [("2020-01-01", rows(_1="a", _2="b"), "full"), ("2020-01-02", rows(_1="a", _2="b"), "full"),
              ("2020-01-03", rows(_2="b"), "delta")]  # fmt: skip
     loaded.load(*loads[0])
@@ -108,8 +114,10 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
     assert loaded.load(*loads[2]) == expected.counts
     loaded.check(expected)
 
-    # a delta's rows that differ in ignored columns alone stay as they are
-    loaded = model(project, table="g", ignore_columns=["v"])
+
+@pytest.mark.one_format("iceberg")
+def test_rows_of_a_delta_that_differ_in_ignored_columns_alone_stay_as_they_are(project: Project) -> None:
+    loaded = model(project, ignore_columns=["v"])
     loaded.load("2020-01-01", rows(_1="a", _2="b"))
     counts = loaded.load("2020-01-02", rows(_1="z", _3="c"), "delta")
     assert counts == {"I": 1, "U": 0, "D": 0, "X": 1, "N": 1}
@@ -119,9 +127,12 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
         3: (("c",), "I", "2020-01-02"),
     }
 
-    # rejected rows, also beside a good one of their key, supply nothing: their keys go back to what they were
+
+@pytest.mark.one_format("iceberg")
+def test_rejected_rows_of_a_date_loaded_again_supply_nothing(project: Project) -> None:
+    """Also beside a good one of their key: their keys go back to what they were."""
     options = {"types": {"v": "int"}, "on_cast_error": "rejects", "deduplicate": True}
-    loaded = model(project, table="r", **options)
+    loaded = model(project, **options)
 
     def supply(day: str, extract: str, *given: tuple[int, str | None]) -> dict[str, int]:
         frame = project.spark.createDataFrame(given, "id int, v string")
@@ -139,7 +150,7 @@ def test_a_date_loaded_again_is_as_if_loaded_once_with_the_last_data(project: Pr
         3: ((30,), "X", "2020-01-01"),
         4: ((None,), "I", "2020-01-02"),
     }
-    faults = "select substring(fault, 10) from {schema}.r__rejects where eff_start_date = date'2020-01-02' order by 1"
+    faults = "select substring(fault, 10) from {schema}.t__rejects where eff_start_date = date'2020-01-02' order by 1"
     assert project.rows(faults) == [(f"cast: v (int) '{value}'",) for value in "wxyz"]
     with pytest.raises(DbtRuntimeError, match=r'2 rows share their key with another row: {"id":1} 2 times\.'):
         supply("2020-01-02", "full", *bad, (1, "11"), (1, "12"))

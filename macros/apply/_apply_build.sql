@@ -47,8 +47,7 @@ from versions
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
         Only then does its generation say which ledger it belongs to: what is left of a run that ends before is built anew. -#}
     {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
-    {%- set gives_way = 'its table gives way to one that is made of all events' -%}
-    {%- do dbt_cdc._apply_check_ledger(plan, gives_way) -%}
+        {%- do dbt_cdc._apply_check_ledger(plan, 'its table does not count') -%}
     {%- if after.signature == plan.signature -%}
         {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
     {%- else -%}
@@ -57,9 +56,9 @@ from versions
         {%- do dbt_cdc._apply_to_target(plan, batches, everything=true) -%}
     {%- endif -%}
     {%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}
-    {%- if dbt_cdc._own_properties(plan.target)['dbt_cdc.generation'] != 'not done: ' ~ plan.batch -%}
+    {%- if dbt_cdc._own_properties(plan.target)['dbt_cdc.generation'] not in ['not done: ' ~ plan.batch, plan.generation] -%}
         {#- another has replaced it, maybe by a table of another ledger -#}
-        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()], gives_way) -%}
+        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()], 'its table does not count') -%}
     {%- endif -%}
     {%- do dbt_cdc._set_properties(plan.target, {'dbt_cdc.generation': plan.generation}) -%}
 {%- endmacro -%}

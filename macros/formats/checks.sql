@@ -17,9 +17,9 @@
     {%- set place, known = 'the table' if properties is none else 'its contract', [] -%}
     {%- for name, sql in shown.items() -%}
         {%- do checks.update({"constraint '" ~ name ~ "' of the table": sql}) -%}
-        {%- do known.append(sql | replace(' ', '')) -%}
+        {%- do known.append(sql.split() | join) -%}
     {%- endfor -%}
-    {%- for name, sql in asked.items() if sql | replace(' ', '') not in known -%}
+    {%- for name, sql in asked.items() if sql.split() | join not in known -%}
         {%- do checks.update({"constraint '" ~ name ~ "' of " ~ place: sql}) -%}
     {%- endfor -%}
     {%- for name, column in model.columns.items() if contract -%}

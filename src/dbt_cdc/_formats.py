@@ -27,6 +27,8 @@ class Format:
     conflict: str = r"(?!)"
     #: the query that gives what `version as of` takes for a table as it is now
     current_version: str = ""
+    #: options of an overwrite by which it, too, refuses what another one has written since the version {}
+    overwrite_since: Mapping[str, str] = field(default_factory=dict)
     #: settings of a session by which it writes to a branch of a table that has such
     branch_settings: tuple[str, ...] = ()
     #: the config `unique_key` is an option of the table
@@ -47,9 +49,10 @@ _FORMATS = {
         replaceable=True,
         remembered=True,
         remembered_apart=("refs",),
-        conflict=r"[Ff]ound conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|AlreadyExistsException|"
-        r"Cannot determine history|FIELD_ALREADY_EXISTS",
+        conflict=r"[Ff]ound (new )?conflicting|CommitFailed|Cannot commit|_OR_VIEW_ALREADY_EXISTS|"
+        r"AlreadyExistsException|Cannot determine history|FIELD_ALREADY_EXISTS",
         current_version="select snapshot_id from {}.refs where name = 'main'",
+        overwrite_since={"isolation-level": "serializable", "validate-from-snapshot-id": "{}"},
         branch_settings=("spark.wap.branch", "spark.wap.id"),
     ),
     "hudi": Format(keyed=True),

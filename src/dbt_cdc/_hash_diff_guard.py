@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbt_cdc._formats import format_of
-from dbt_cdc._hash_diff_layout import LOAD, Layout, Marker, Settings
+from dbt_cdc._hash_diff_layout import LOAD, PENDING, Layout, Marker, Settings
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
 from dbt_cdc._types import fits
 
@@ -40,7 +40,7 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
         more = f"{history} is gone, but its table {base} is there, with more than one load. {remedy}"
         return [more] if marker.load != first else []
     of_history = tables.properties(history).get(FIRST_LOAD)
-    if of_history and first in (None, of_history):
+    if of_history and not of_history.startswith(PENDING) and first in (None, of_history):
         return [f"{base} is gone or was emptied, but its history {history} is there. {remedy}"]
     # a full refresh that was killed leaves the history of the table before
     if of_history and tables.settings.extract_type == "delta":

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_conflicts import is_conflict
-from dbt_cdc._hash_diff_layout import IS_KEY, LOAD, SUPPLIED, Marker
+from dbt_cdc._hash_diff_layout import IS_KEY, LOAD, PENDING, SUPPLIED, Marker
 from dbt_cdc._hash_diff_tables import ATTEMPTS, FIRST_LOAD, Tables
 from dbt_cdc._sql import literal
 
@@ -111,11 +112,18 @@ class History:
             return
         self.tables.add_columns(history, rows.schema.fields)
         own = col("eff_start_date").between(lit(marker.effective_date).cast("date"), lit(until).cast("date"))
-        # by these Iceberg, too, refuses what would overwrite another run's rows that came since
-        options = {"isolation-level": "serializable", "validate-from-snapshot-id": self.tables.version(history)}
+        since = format_of(self.settings.format).overwrite_since
+        seen = self.tables.version(history) if since else ""
+        options = {name: value.format(seen) for name, value in since.items()}
         if self.tables.marker() == marker:
             rows.writeTo(history).options(**options).overwrite(own)
             self.tables.set_properties(history, {**properties, **self.settings.late_properties})
+
+    def outdate(self) -> None:
+        """Mark a history that is older than the base table: alone it would be that of a table that was taken away."""
+        first = self._properties().get(FIRST_LOAD, "")
+        if first and not first.startswith(PENDING):
+            self.tables.set_properties(self.settings.history, {FIRST_LOAD: PENDING + first})
 
     def create_empty(self) -> None:
         """A history of no load; the first load makes it anew. (Iceberg keeps properties that are not named.)"""

@@ -163,7 +163,9 @@ class Load:
                 self.spark.sql(settings.before_restart)
             replace = settings.full_refresh or (there and settings.replace_conflicts)
             if there and not replace:
-                self.tables.drop_unfinished()
+                # left by a first load that never ended: to replace it would not heed another run's table
+                self.history.outdate()
+                self.spark.sql(f"drop table if exists {settings.base}")
             self.tables.create_base(rows, properties, replace=replace)
         if count is None:
             rows = self.spark.table(settings.base).where(IS_KEY).withColumnRenamed(LOAD, FAULT)

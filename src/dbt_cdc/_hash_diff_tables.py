@@ -33,7 +33,7 @@ from dbt_cdc._hash_diff_layout import (
     fail,
 )
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted, type_text
-from dbt_cdc._types import fits
+from dbt_cdc._types import kept_as
 from dbt_cdc._writer import Target, write
 
 if TYPE_CHECKING:  # pragma: no cover
@@ -158,15 +158,6 @@ class Tables:
                 raise
             self.create_base(frame, properties, replace=True)
 
-    def drop_unfinished(self) -> None:
-        """Drop the base table of a first load that never ended: to replace it would not heed another run's.
-
-        A history that a full refresh has left before goes first: alone it is that of a table that was taken away.
-        """
-        if not self.settings.reads_a_part:
-            self.spark.sql(f"drop table if exists {self.settings.history}")
-        self.spark.sql(f"drop table if exists {self.settings.base}")
-
     def _commented(self, frame: DataFrame) -> DataFrame:
         """The frame with the columns' comments, which come with the table then, each later one being a commit."""
         from pyspark.sql.functions import col
@@ -198,11 +189,12 @@ class Tables:
     def add_columns(self, table: str, fields: Sequence[StructField]) -> None:
         """Add columns (StructFields) at the end of a table; those that it has already are left.
 
-        Another run may have added one meanwhile, of a type that would change this run's values.
+        Another run may have added one meanwhile, of a type that would change this run's values, whose digests are made.
+        The history has its columns of a version of the base table.
         """
         have = {f.name.lower(): f.dataType for f in self.spark.table(table).schema.fields}
         there = [f for f in fields if f.name.lower() in have] if table != self.settings.history else []
-        if not all(fits(f.dataType, have[f.name.lower()]) for f in there):
+        if not all(kept_as(f.dataType, have[f.name.lower()]) for f in there):
             raise_other_run(self.settings)
         new = [field for field in fields if field.name.lower() not in have]
         if not new:
@@ -368,6 +360,8 @@ where b.keyhash <> '' and b.operation <> 'D'
         if not as_view:
             for _ in range(ATTEMPTS):  # a table that comes late must not stand in place of a later load's
                 marker = self.marker()
+                if self.exists(self.settings.sensitive_base):
+                    self.refresh(self.settings.sensitive_base)
                 self.create(name, self.spark.sql(query), {MODEL_OF: self.settings.base})
                 if self.marker() == marker:
                     break

@@ -30,10 +30,10 @@ def widens(narrow: str, wide: str) -> bool:
 def fits(given: Any, table: Any) -> bool:
     """Whether a table's column takes the values of a type unchanged, and unchecked."""
     got = given.simpleString()
-    return _kept_as(given, table) or widens(got, table.simpleString())
+    return kept_as(given, table) or widens(got, table.simpleString())
 
 
-def _kept_as(given: Any, table: Any) -> bool:
+def kept_as(given: Any, table: Any) -> bool:
     """Whether a table's column is of the type, or of what a format makes of it: Iceberg keeps a smallint as an int.
 
     Both have the same text in a digest, so which of them is hashed makes no difference.
@@ -45,12 +45,12 @@ def _kept_as(given: Any, table: Any) -> bool:
         one, other = given.simpleString(), table.simpleString()
         return one in _WIDER and other in _WIDER and _WIDER.index(one) < _WIDER.index(other)
     if kind == "array":
-        return _kept_as(given.elementType, table.elementType)
+        return kept_as(given.elementType, table.elementType)
     if kind == "map":
-        return _kept_as(given.keyType, table.keyType) and _kept_as(given.valueType, table.valueType)
+        return kept_as(given.keyType, table.keyType) and kept_as(given.valueType, table.valueType)
     if kind == "struct":
         return given.names == table.names and all(
-            _kept_as(one.dataType, other.dataType) for one, other in zip(given.fields, table.fields, strict=True)
+            kept_as(one.dataType, other.dataType) for one, other in zip(given.fields, table.fields, strict=True)
         )
     return bool(given.simpleString() == table.simpleString())
 
@@ -66,7 +66,7 @@ def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
     if old is None or (declared is None and given is None):
         return []
     if declared is not None:
-        got, source, taken = declared.simpleString(), "the model's data_type", _kept_as(declared, old)
+        got, source, taken = declared.simpleString(), "the model's data_type", kept_as(declared, old)
     else:
         got, source = given.simpleString(), "the data"
         taken = _is_checked(got, old.simpleString()) or fits(given, old)
@@ -92,7 +92,7 @@ def nested_faults(name: str, declared: Any, given: Any) -> list[str]:
 
     Spark's cast turns what does not fit within into NULLs, and texts do not tell ["a, b"] from ["a", "b"].
     """
-    if declared is None or given is None or declared.typeName() == "variant" or _kept_as(given, declared):
+    if declared is None or given is None or declared.typeName() == "variant" or kept_as(given, declared):
         return []
     if not {declared.typeName(), given.typeName()} & {"array", "map", "struct", "variant"}:
         return []

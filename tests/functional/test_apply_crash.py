@@ -265,6 +265,14 @@ class OtherRun:
             self.record("undone")
             self.show("undone")
             raise RuntimeError("killed")
+        for name in ("outdone", "finished"):
+            if self.meets(name, rf"create or replace table \S+\.{name} ", statement):
+                self.record(name)
+                self.show(name)
+                # in the place of ours there is another's, not done yet, or done
+                of_ledger = f"show tblproperties {{schema}}.{name}__events ('dbt_cdc.generation')"
+                done = self.project.rows(of_ledger)[0][1] if name == "finished" else " ".join("not done: other")
+                self.project.sql(f"alter table {{schema}}.{name} set tblproperties ('dbt_cdc.generation' = '{done}')")
         if self.meets("wider", r"create or replace table \S+\.wider ", statement):
             self.project.sql("alter table {schema}.wider__events add columns (w string)")
             self.record("wider")
@@ -308,7 +316,7 @@ class OtherRun:
 
 
 def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ("raced", "overtaken", "early", "undone")
+    names = ("raced", "overtaken", "early", "undone", "outdone", "finished")
     project.write(
         {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "wider", "second", "stale")}
         | {f"models/{name}.sql": IMAGES for name in ("pictures", "halfway", "taken")}
@@ -327,9 +335,14 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     assert project.tables() & {"second", "second__events"} == {"second__events"}
     project.remove("models/second.sql")
     results = project.run_results()
-    assert {name for name in (*names, "wider", "pictures") if results[name]["status"] == "error"} == {"undone", "wider"}
+    assert {name for name in (*names, "wider", "pictures") if results[name]["status"] == "error"} == {
+        "undone",
+        "outdone",
+        "wider",
+    }
+    assert "made its tables at the same time and was first: run it again" in results["outdone"]["message"]
     assert "has added the column(s) w at the same time: run it again" in results["wider"]["message"]
-    assert "its table gives way to one that is made of all events" in results["wider"]["message"]
+    assert "its table does not count" in results["wider"]["message"]
     assert project.rows("select * from {schema}.early order by 1, 3") == [
         (1, "b", 7, 10),
         (1, "a", 10, None),

@@ -286,6 +286,8 @@ def test_a_delta_does_not_stand_in_for_a_full_refresh_that_was_killed(
     with monkeypatch.context() as patched, pytest.raises(Killed):
         kill(patched, Tables, "create_base", after=False)
         loaded.load(*whole)
+    with pytest.raises(DbtRuntimeError, match="that of a full refresh that did not end"):
+        loaded.load(*delta)
     loaded.load(*whole)
     loaded.load(*delta)
     loaded.check(Expected.of([whole, delta]))

@@ -48,10 +48,10 @@
 {%- macro _keep_change_log(relation, restart=false) -%}
     {#- To be called by a materialization after its last write. `restart`: the table was built anew. Its log begins anew, unless
         another run has begun that of the new table by now; one beside us may have taken away what _restart_change_log noted.
-        What was noted since this run began stays: that run may build the table right now. -#}
-    {%- set mode = dbt_cdc._meta().get('change_log') -%}
+        What was noted since this run began stays: that run may build the table right now. (One that begins in between takes it
+        away: if the builder is killed then, the log has to be dropped by hand, as the error says.) -#}
+    {%- set mode, log = dbt_cdc._meta().get('change_log'), dbt_cdc._companion(relation, 'changes') -%}
     {%- if mode is none -%}{%- do return(none) -%}{%- endif -%}
-    {%- set log = dbt_cdc._companion(relation, 'changes') -%}
     {%- do model.update(_dbt_cdc_wrote='its change log was not written') -%}
     {%- set noted = dbt_cdc._restart_change_log(relation) if restart else none -%}
     {%- if noted -%}{%- do run_query(noted) -%}{%- endif -%}

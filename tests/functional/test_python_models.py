@@ -229,7 +229,7 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(
 
 
 @pytest.mark.one_format("iceberg")
-def test_two_models_of_one_name_run_at_the_same_time(project: Project) -> None:
+def test_two_versions_run_at_the_same_time_beside_models_of_classes_and_hints(project: Project) -> None:
     """Two versions: each waits for the other's mark, so that neither ends unless both run at once."""
     meet = """
         import time

@@ -486,6 +486,15 @@ SHAPES = {
         "select hex(id), v, __START_AT, __END_AT from {table} order by 1, 3",
         third_run=True,
     ),
+    "a key looks like a variable": Case(
+        model("id, v, op, seq", [["('$\\{x}', 'a', 'U', 1)"], ["('$\\{x}', 'b', 'U', 2)"]], **SCD2),
+        [("${x}", "a", 1, 2), ("${x}", "b", 2, None)],
+        VERSIONS,
+    ),
+    "a decimal drifts in scale": Case(
+        model("id, price, op, seq", [["(1, 1.5, 'U', 1)"], ["(1, 1.50, 'U', 1)", "(2, 2.50, 'U', 1)"]], **FEED),
+        [(1, Decimal("1.5")), (2, Decimal("2.5"))],
+    ),
     "lists with backticks": Case(
         model(
             "id, `my v`, w, seq",
@@ -560,11 +569,6 @@ MEETINGS = {
         [("x", "a", 1, 2), ("x", "b", 2, None)],
         VERSIONS,
     ),
-    "a key looks like a variable": Case(
-        model("id, v, op, seq", [["('$\\{x}', 'a', 'U', 1)"], ["('$\\{x}', 'b', 'U', 2)"]], **SCD2),
-        [("${x}", "a", 1, 2), ("${x}", "b", 2, None)],
-        VERSIONS,
-    ),
     "images get a new column": Case(
         model(
             "",
@@ -592,10 +596,6 @@ MEETINGS = {
             **FEED,
         ),
         [(1, "c"), (3, "k")],
-    ),
-    "a decimal drifts in scale": Case(
-        model("id, price, op, seq", [["(1, 1.5, 'U', 1)"], ["(1, 1.50, 'U', 1)", "(2, 2.50, 'U', 1)"]], **FEED),
-        [(1, Decimal("1.5")), (2, Decimal("2.5"))],
     ),
     # an event given again is the same
     "numbers within are narrower later": Case(

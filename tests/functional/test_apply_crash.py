@@ -561,7 +561,7 @@ def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(
     assert project.rows("select id, v, more from {schema}.wider order by id") == [(1, "mine", None), (2, "b", None)]
 
 
-@pytest.mark.one_format("delta")  # which makes a table's folder first, and then tells the catalog
+@pytest.mark.only_format("delta")  # which makes a table's folder first, and then tells the catalog
 def test_folders_left_by_a_kill_while_tables_were_made_are_in_nobodys_way(project: Project) -> None:
     logged = "'change_log': 'key_op'"
     project.write(

@@ -542,7 +542,7 @@ def test_wrong_options_are_all_named_at_once(project: Project) -> None:
     assert project.tables() == {"there_already"}
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_an_empty_text_in_a_key_that_delta_would_keep_as_null_is_refused(project: Project) -> None:
     rows = "values ('', 1, 'a', 1), ('eu', 1, 'b', 1) as t(region, id, v, seq)"
     text = "{{ config(materialized='apply_changes', unique_key=['region', 'id'], %smeta={'dbt_cdc': {'sequence_by': 'seq'}}) }}"
@@ -562,7 +562,7 @@ def test_an_empty_text_in_a_key_that_delta_would_keep_as_null_is_refused(project
     assert project.rows("select * from {schema}.m order by 1") == [("", 1, "a", 1), ("eu", 1, "b", 1)]
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_an_empty_text_that_delta_keeps_as_null_is_a_null_in_images_and_a_value_among_events(project: Project) -> None:
     text = (
         "{{ config(materialized='apply_changes', unique_key='id', partition_by='region', meta={'dbt_cdc': %r}) }}"

@@ -131,7 +131,7 @@ models:
 """
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_without_a_file_format_the_tables_are_deltas(project: Project) -> None:
     project.configure(models={"+file_format": None})
     options = {"sequence_by": "seq", "change_log": "key_op"}
@@ -153,7 +153,7 @@ def test_without_a_file_format_the_tables_are_deltas(project: Project) -> None:
         assert project.rows(f"describe detail {{schema}}.{table}")[0][0] == "delta"
 
 
-@pytest.mark.one_format("delta")
+@pytest.mark.only_format("delta")
 def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,7 +62,7 @@ test-iceberg: setup ## the tests on Iceberg
 	$(PYTEST) tests/servers tests/property tests/integration tests/dbt_adapter tests/functional $(WORKERS) \
 	  --table-format iceberg $(OPTIONS)
 
-test-all: ## every test on both formats, also those that `make test` asks of one (some hours)
+test-all: ## all tests on Delta and on Iceberg that can run there, also those that `make test` asks of one (hours)
 	$(MAKE) --no-print-directory --jobs 1 test-delta test-iceberg OPTIONS="--every-test $(OPTIONS)"
 
 # Hudi's own tests, and those that ask the same of every format

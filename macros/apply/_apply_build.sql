@@ -47,7 +47,7 @@ from versions
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
         Only then does its generation say which ledger it belongs to: what is left of a run that ends before is built anew. -#}
     {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
-        {%- do dbt_cdc._apply_check_ledger(plan, 'its table does not count') -%}
+    {%- do dbt_cdc._apply_check_ledger(plan, 'its table does not count') -%}
     {%- if after.signature == plan.signature -%}
         {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
     {%- else -%}

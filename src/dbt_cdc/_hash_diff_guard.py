@@ -5,7 +5,7 @@ from __future__ import annotations
 from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_layout import LOAD, PENDING, Layout, Marker, Settings
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
-from dbt_cdc._types import fits
+from dbt_cdc._types import kept_as
 
 
 def foreign_faults(tables: Tables) -> list[str]:
@@ -45,8 +45,8 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
     # a full refresh that was killed leaves the history of the table before
     if of_history and tables.settings.extract_type == "delta":
         return [
-            f"{base} is that of a full refresh that did not end: a delta would be all that its next load has. Run it "
-            "again with --full-refresh, of the same extract"
+            f"{history} is older than a full refresh that did not end: a delta would be all that the next load has. "
+            "Run the full refresh again, of the same extract"
         ]
     return []
 
@@ -86,5 +86,5 @@ def leftover_faults(tables: Tables, layout: Layout) -> list[str]:
         f"{have[column.name.lower()].simpleString()}, the data have {column.data_type.simpleString()}. Cast it in the "
         "model, or rebuild with --full-refresh"
         for column in layout.sensitive
-        if column.name.lower() in have and not fits(column.data_type, have[column.name.lower()])
+        if column.name.lower() in have and not kept_as(column.data_type, have[column.name.lower()])
     ]

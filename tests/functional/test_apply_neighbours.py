@@ -66,9 +66,8 @@ def test_keys_and_columns_may_have_any_names(project: Project) -> None:
     )
 
 
-@pytest.mark.only_format("iceberg")
 def test_a_table_of_anothers_that_has_the_name_of_the_events_stays(project: Project) -> None:
-    project.sql("create table {schema}.stripe__events (id int, op string, seq int) using iceberg")
+    project.sql("create table {schema}.stripe__events (id int, op string, seq int) using " + project.file_format)
     project.sql("insert into {schema}.stripe__events values (1, 'U', 1)")
     source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: stripe__events}}]}}]"
     query = "select * from {{ source('raw', 'stripe__events') }}"

@@ -97,13 +97,13 @@ def test_every_mode_logs_each_change_once_and_answers_alike(changes: Changes) ->
             assert all(row["ts"] == moments[row["version"]] for row in changes.rows(answer, mode))
 
 
-@pytest.mark.only_format("delta")
+@pytest.mark.one_format("delta")
 def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not_be(changes: Changes) -> None:
     project, versioned = changes.project, ("run", "--vars", "{mode: data_before}")
     moved = MODEL.replace("MODE", "var('mode')")
     project.write({"models/moved.sql": moved, "models/taken.sql": moved})
     project.write({"models/keyless.sql": moved.replace("unique_key='id',", "")})
-    project.sql("create table {schema}.taken__changes (id int) using delta")
+    project.sql("create table {schema}.taken__changes (id int) using " + changes.format)
     project.write({f"models/read_{mode}.sql": READER.replace("MODE", mode) for mode in MODES})
     give(changes, "(1, 'a', null)", "(2, 'b', null)")
     message = project.error(*versioned)
@@ -115,7 +115,8 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     kept = {"feed", "taken__changes", *MODES, *[f"{mode}__changes" for mode in MODES], "moved", "moved__changes"}
     assert project.tables() == kept | {*READERS, "cdc_metadata"}
 
-    changes.write("data_before", "alter table {t} set tblproperties (delta.enableChangeDataFeed = false)")
+    if changes.format == "delta":
+        changes.write("data_before", "alter table {t} set tblproperties (delta.enableChangeDataFeed = false)")
     write_to_all(changes, "update {t} set v = 'c' where id = 1", "update {t} set v = 'd' where id = 1")
     write_to_all(changes, "insert overwrite {t} select * from {t}")
     give(changes)
@@ -155,6 +156,8 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     assert project.rows("select op, key.id from {schema}.moved__changes") == []
     assert [name for name, _ in project.columns("moved__changes")] == ["op", "ts", "version", "key"]
 
+    if changes.format == "iceberg":
+        return
     # nor are versions asked for that the answer does without: before the range begins, or after all that is in it
     changes.write("data_before", "insert into {t} values (3, 'e', null)")
     forget_old_versions(changes, "data_before")
@@ -402,7 +405,7 @@ def test_a_log_is_not_begun_anew_behind_ones_back(changes: Changes) -> None:
         assert project.rows(f"select op, key.id from {{schema}}.{mode}__changes") == [("i", 1)]
 
 
-@pytest.mark.only_format("iceberg")
+@pytest.mark.one_format("iceberg")
 def test_a_full_refresh_that_is_refused_leaves_the_log_one_that_goes_on(project: Project) -> None:
     meta = "{'sequence_by': 'v', 'change_log': 'data_before'}"
     hashed = """
@@ -420,7 +423,9 @@ def test_a_full_refresh_that_is_refused_leaves_the_log_one_that_goes_on(project:
     )
 
     def give(rows: str) -> None:
-        project.sql(f"create or replace table {{schema}}.rows using iceberg as select * from values {rows} t(id, v)")
+        project.sql(
+            f"create or replace table {{schema}}.rows using {project.file_format} as select * from values {rows} t(id, v)"
+        )
 
     give("(1, 1)")
     project.dbt("run")

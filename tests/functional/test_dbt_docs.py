@@ -46,9 +46,9 @@ def test_dbt_docs_show_options_and_columns_where_they_belong(
         assert [name for name in columns.split() if f"`{name}`" not in said[macro]] == []
 
 
-@pytest.mark.only_format("delta")
+@pytest.mark.one_format("delta")
 def test_docs_are_made_though_a_model_asks_for_a_range_that_can_not_be_had(project: Project) -> None:
-    project.sql("create table {schema}.orders using delta as select 1 as id")
+    project.sql(f"create table {{schema}}.orders using {project.file_format} as select 1 as id")
     changes = f"dbt_cdc.table_changes('{project.schema}.orders', end='2999-01-01', unique_key='id')"
     project.write({"models/late.sql": f"select op, after.id from {{{{ {changes} }}}}"})
     assert "goes beyond the last commit" in project.error("run")

@@ -50,7 +50,7 @@ def test_many_models_start_at_once_on_an_empty_database_and_a_long_history_is_ke
     assert len(project.rows(files)) < 20
     assert project.rows(f"select count(*) from {metadata}.cdc_metadata") == [(1_000_000 + len(names) + 2,)]
 
-    # one edge is asked for by name, so that the files of all others are passed over
+    # the edges of one model are asked for by its name
     asked = re.findall(r"select to_json\(min_by\(.*?group by source, destination", project.log(), re.DOTALL)[-1]
     assert re.search(rf"where destination = '{schema}\.reader_\d'", asked)
 

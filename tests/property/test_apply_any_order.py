@@ -24,7 +24,7 @@ from tests.support.drawn import asked_for, draw
 from tests.support.project import Project
 
 VARIABLE = "DBT_CDC_EVENT_SETS"
-SETS = asked_for(VARIABLE, 120)
+SETS = asked_for(VARIABLE, 200)
 WIDTH = 3
 RUNS = 3
 #: sequences of the truncates, run by run; most events come later
@@ -40,7 +40,7 @@ deletes = st.builds(Event, st.just(()), sequences, st.just("delete"), system=sys
 events_of_parts = st.tuples(st.sampled_from(["p", "q"]), st.one_of(upserts, upserts, deletes))
 #: hypothesis draws a list of 1 to 60 with six on average
 event_sets = st.one_of(
-    st.lists(events_of_parts, min_size=1, max_size=5), st.lists(events_of_parts, min_size=12, max_size=60)
+    st.lists(events_of_parts, min_size=1, max_size=11), st.lists(events_of_parts, min_size=12, max_size=60)
 )
 
 #: model: (options, rules, whether events set only some columns)

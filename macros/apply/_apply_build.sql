@@ -56,9 +56,10 @@ from versions
         {%- do dbt_cdc._apply_to_target(plan, batches, everything=true) -%}
     {%- endif -%}
     {%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}
-    {%- if dbt_cdc._own_properties(plan.target)['dbt_cdc.generation'] not in ['not done: ' ~ plan.batch, plan.generation] -%}
+    {%- set made = dbt_cdc._own_properties(plan.target)['dbt_cdc.generation'] -%}
+    {%- if made not in ['not done: ' ~ plan.batch, plan.generation] -%}
         {#- another has replaced it, maybe by a table of another ledger -#}
         {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_other_was_first()], 'its table does not count') -%}
     {%- endif -%}
-    {%- do dbt_cdc._set_properties(plan.target, {'dbt_cdc.generation': plan.generation}) -%}
+    {%- if made != plan.generation -%}{%- do dbt_cdc._set_properties(plan.target, {'dbt_cdc.generation': plan.generation}) -%}{%- endif -%}
 {%- endmacro -%}

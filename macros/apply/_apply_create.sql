@@ -28,9 +28,11 @@
         {%- do properties.update(dbt_cdc._for_format('feed_properties', plan.format)(dbt_cdc._apply_target_columns(plan))) -%}
     {%- endif -%}
     {%- do properties.update(config.get('tblproperties') or {}) -%}
-    {#- _apply_finish_build names the ledger; a run that finds it not done builds it anew -#}
-    {%- do properties.update({'dbt_cdc.generation': 'not done: ' ~ plan.batch}) -%}
     {%- set later = dbt_cdc._later_properties(properties, plan.format) -%}
+    {#- done at once where the format refuses a table that another run was faster with, and nothing is left to do; else
+        _apply_finish_build says so in the end, and a run that finds it not done builds it anew -#}
+    {%- set at_once = dbt_cdc._formats()[plan.format].replace_conflicts and not (later or config.get('contract').enforced) -%}
+    {%- do properties.update({'dbt_cdc.generation': plan.generation if at_once else 'not done: ' ~ plan.batch}) -%}
     {%- do return({'own': properties, 'later': later}) -%}
 {%- endmacro -%}
 

@@ -404,7 +404,8 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
     changes.project.write({"models/nothing_twice.sql": f"{config} {pair} union all {pair}"})
     changes.project.dbt("run", "--select", "nothing_twice")
     assert changes.project.rows("select * from {schema}.nothing_twice") == []
-    assert changes.project.columns("nothing_twice") == [("op", "string"), ("was", "string"), ("became", "string")]
+    columns = changes.project.columns("nothing_twice")[-3:]  # Hudi's own stand before them
+    assert columns == [("op", "string"), ("was", "string"), ("became", "string")]
     changes.project.dbt("run", "--empty", "--select", "nothing_twice", *answers)
     assert {name: changes.answer(name, "kept") for name in answers} == {name: [] for name in answers}
     assert {name: changes.project.columns(name) for name in answers} == schemas

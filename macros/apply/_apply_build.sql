@@ -15,7 +15,7 @@
 
 
 {%- macro _apply_build(plan) -%}
-    {#- {{ this }} from the whole ledger, not done yet: see _apply_finish_build. -#}
+    {#- {{ this }} from the whole ledger; _apply_finish_build looks what came meanwhile. -#}
     {%- set restart = dbt_cdc._restart_change_log(this) -%}
     {%- if restart -%}{%- do run_query(restart) -%}{%- endif -%}
     {%- set existing = dbt_cdc._load_relation(this) -%}
@@ -45,7 +45,7 @@ from versions
 
 {%- macro _apply_finish_build(plan, batches) -%}
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
-        Only then does its generation say which ledger it belongs to: what is left of a run that ends before is built anew. -#}
+        Its generation says which ledger it belongs to; a table that is not done by its own statement has it only then. -#}
     {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
     {%- do dbt_cdc._apply_check_ledger(plan, 'its table does not count') -%}
     {%- if after.signature == plan.signature -%}

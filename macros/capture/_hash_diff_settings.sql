@@ -65,11 +65,11 @@
     {%- for name in ['unique_key', 'partition_by'] -%}
         {%- do faults.extend(dbt_cdc._value_faults(name, {'type': 'list'}, config.get(name))) -%}
     {%- endfor -%}
-    {%- set method = config.get('submission_method') or adapter.config.credentials.method | string -%}
+    {%- set method = dbt_cdc._submission_method(config) -%}
     {%- if method != 'session' -%}
         {%- do faults.append("submission_method must be session for hash_diff, got "
-            ~ (config.get('submission_method') or 'none, over method ' ~ method) ~ ": set it, and SPARK_REMOTE where dbt's own"
-                             ~ " connection is no session") -%}
+            ~ (config.get('submission_method') or 'none, over method ' ~ method)
+            ~ ": set it, and SPARK_REMOTE where dbt's own connection is no session") -%}
     {%- endif -%}
     {%- if not keys -%}
         {%- do faults.append("option 'unique_key' is required (list): the columns that make a row's key, "

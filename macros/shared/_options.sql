@@ -132,3 +132,15 @@
     {%- do dbt_cdc._raise_faults(dbt_cdc._option_faults(spec) + more_faults) -%}
     {%- do return(dbt_cdc._given_options(spec)) -%}
 {%- endmacro -%}
+
+
+{%- macro _idle_config_faults(more) -%}
+    {#- Configs of dbt's other materializations that would be passed over without a word. -#}
+    {%- set faults = [] -%}
+    {%- for name in more + ['merge_update_columns', 'merge_exclude_columns', 'incremental_predicates', 'predicates']
+        if model.config.get(name) is not none -%}
+        {%- do faults.append(name ~ " has no meaning for " ~ model.config.materialized ~ ", got "
+            ~ dbt_cdc._value_text(model.config.get(name)) ~ ": take it out, or set it to null here where a folder gives it") -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}

@@ -14,13 +14,16 @@
 
 
 {%- macro _session_python_models() -%}
-    {#- Names of the Python models of this run with submission_method: session, the default where the profile has
-        method: session. -#}
-    {%- set default = adapter.config.credentials.method | string -%}
+    {#- Names of the Python models of this run with submission_method: session. -#}
     {%- set names = [] -%}
-    {%- for node in dbt_cdc._selected_nodes() if node.language == 'python'
-            and (node.config.get('submission_method') or default) == 'session' -%}
+    {%- for node in dbt_cdc._selected_nodes() if node.language == 'python' and dbt_cdc._submission_method(node.config) == 'session' -%}
         {%- do names.append(node.name) -%}
     {%- endfor -%}
     {%- do return(names | sort) -%}
+{%- endmacro -%}
+
+
+{%- macro _submission_method(config) -%}
+    {#- `session` is the default where the profile has `method: session`. -#}
+    {%- do return(config.get('submission_method') or adapter.config.credentials.method | string) -%}
 {%- endmacro -%}

@@ -58,21 +58,28 @@
     {%- if shape.counts['insert'] -%}
         {%- do faults.extend(dbt_cdc._for_format('new_key_faults', dbt_cdc._format_of(shape.target))(shape)) -%}
     {%- endif -%}
-    {%- set start = dbt_cdc._dbt_columns().dbt_valid_from -%}
-    {%- set kept, given = existing.get(start | lower), shape.time_type -%}
-    {%- if kept == 'date' and given in ['timestamp', 'timestamp_ntz'] and shape.strategy.updated_at | trim == snapshot_get_time() | trim -%}
-        {%- do faults.append("column '" ~ start ~ "' of " ~ shape.target ~ " is date, got " ~ given ~ " from the time of the run, whose"
-                             ~ " time of day it would lose: set updated_at: current_date()") -%}
-    {%- elif kept == 'date' and given in ['timestamp', 'timestamp_ntz'] -%}
-        {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, whose time of day it would lose")) -%}
-    {%- elif kept in ['timestamp', 'timestamp_ntz'] and given == 'date' -%}
-        {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, by which records would begin before"
-                                                 ~ " what was known when they were written")) -%}
-    {%- elif [kept, given] | sort in [['timestamp', 'timestamp_ntz'], ['string', 'timestamp']] and not dbt_cdc._is_in_utc() -%}
-        {%- do faults.append(dbt_cdc._type_fault(shape.target, start, kept, given,
-            "updated_at, which the session's time zone would shift")) -%}
+    {%- set kept, given = existing.get(dbt_cdc._dbt_columns().dbt_valid_from | lower), shape.time_type -%}
+    {%- set times = ['timestamp', 'timestamp_ntz'] -%}
+    {%- if kept == 'date' and given in times -%}
+        {%- do faults.append(dbt_cdc._start_fault(shape, kept, given, "whose time of day it would lose")) -%}
+    {%- elif kept in times and given == 'date' -%}
+        {%- do faults.append(dbt_cdc._start_fault(shape, kept, given, "by which records would begin before what was known when they"
+                                                  ~ " were written")) -%}
+    {%- elif [kept, given] | sort in [times, ['string', 'timestamp']] and not dbt_cdc._is_in_utc() -%}
+        {%- do faults.append(dbt_cdc._start_fault(shape, kept, given, "which the session's time zone would shift")) -%}
     {%- endif -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _start_fault(shape, kept, given, harm) -%}
+    {#- Of the type of dbt_valid_from. What dbt itself takes for the time of a run is not in the snapshot's query. -#}
+    {%- set start = dbt_cdc._dbt_columns().dbt_valid_from -%}
+    {%- if shape.strategy.updated_at | trim == snapshot_get_time() | trim -%}
+        {%- do return("column '" ~ start ~ "' of " ~ shape.target ~ " is " ~ kept ~ ", got " ~ given ~ " from the time of the run, "
+                      ~ harm ~ ": set updated_at: cast(current_timestamp() as " ~ kept ~ ")") -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, " ~ harm)) -%}
 {%- endmacro -%}
 
 

@@ -5,7 +5,7 @@
     {%- set known, faults = names | map('lower') | list, [] -%}
     {#- functions that Spark takes without parentheses -#}
     {%- set times = ['current_date', 'current_timestamp', 'localtimestamp'] -%}
-    {%- set checked = config.get('check_cols') if config.get('strategy') == 'check' else [] -%}
+    {%- set checked = config.get('check_cols') if dbt_cdc._goes_by_columns() else [] -%}
     {%- set named = {
         'unique_key': dbt_cdc._keys(strategy),
         'updated_at': [strategy.updated_at],

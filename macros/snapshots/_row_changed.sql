@@ -10,7 +10,7 @@
     {%- set leaves_out = config.get('check_cols') is string and checked | length < source_columns | length -%}
     {%- if dbt_cdc._goes_by_start(strategy) -%}
         {%- do return(dbt_cdc._row_changed_by_time(strategy, condition, existing)) -%}
-    {%- elif config.get('strategy') == 'check'
+    {%- elif dbt_cdc._goes_by_columns()
             and (everything_changed or has_backticks or leaves_out or dbt_cdc._become_text(source_columns, existing)) -%}
         {%- do return(dbt_cdc._row_changed_by_columns(checked, existing) or condition) -%}
     {%- endif -%}
@@ -21,6 +21,12 @@
 {%- macro _goes_by_start(strategy) -%}
     {#- Whether it compares dbt_valid_from, as dbt's timestamp strategy does, and those of a project that are made of it. -#}
     {%- do return(('snapshotted_data.' ~ dbt_cdc._dbt_columns().dbt_valid_from) in strategy.row_changed) -%}
+{%- endmacro -%}
+
+
+{%- macro _goes_by_columns() -%}
+    {#- Whether it is dbt's check strategy, which may be called by its package, too. -#}
+    {%- do return(config.get('strategy') in ['check', 'dbt.check']) -%}
 {%- endmacro -%}
 
 

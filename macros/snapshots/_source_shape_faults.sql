@@ -71,7 +71,7 @@
 
 {%- macro _is_checked(name) -%}
     {#- Does the strategy compare this column? -#}
-    {%- if config.get('strategy') != 'check' -%}{%- do return(false) -%}{%- endif -%}
+    {%- if not dbt_cdc._goes_by_columns() -%}{%- do return(false) -%}{%- endif -%}
     {#- what a format keeps in each of its tables is not what the rows say -#}
     {%- if config.get('check_cols') is string -%}{%- do return(not dbt_cdc._is_kept_by(config.get('file_format'), name)) -%}{%- endif -%}
     {%- for checked in config.get('check_cols') if dbt_cdc._unquoted(checked) | lower == name | lower -%}

@@ -79,6 +79,9 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
         )
     write(project, "zoned", BY_TIME, known, known)
     write(project, "was_text", BY_TIME, *["select 1 as id, '2024-01-10 10:00:00' as at"] * 2)
+    by_clock = "strategy='check', check_cols=['v'], updated_at=%s"
+    clocks = "select 1 as id, 'a' as v, timestamp_ntz '2024-01-01 10:00:00' as at"
+    write(project, "clocks", by_clock % "'at'", clocks, clocks)
     with in_zone(project, "Pacific/Kiritimati"):  # where it is tomorrow for most of the day
         for number in range(4):
             run(project, number)
@@ -100,10 +103,15 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
         )
         at = "select 1 as id, timestamp '2024-01-10 10:00:00Z' as at"
         write(project, "was_text", BY_TIME, "", at)
-        said = project.error("snapshot", "--select", "zoned", "was_text", "--vars", "{run: 1}")
+        write(project, "clocks", by_clock % "none", "", clocks.replace("'a'", "'b'"))
+        said = project.error("snapshot", "--select", "zoned", "was_text", "clocks", "--vars", "{run: 1}")
         for kept, given in (("timestamp", "timestamp_ntz"), ("string", "timestamp")):
             shifted = "from updated_at, which the session's time zone would shift: cast it"
             assert f"is {kept}, got {given} {shifted}" in said
+        of_the_run = "cast(current_timestamp() as timestamp_ntz)"
+        assert f"the time of the run, which the session's time zone would shift: set updated_at: {of_the_run}" in said
+        write(project, "clocks", by_clock % f"'{of_the_run}'", "", clocks.replace("'a'", "'b'"))
+        run(project, 1, "--select", "clocks")
     late = "select id, v, dbt_updated_at, dbt_valid_to is null from {schema}.late order by id, dbt_valid_from"
     assert project.rows(late) == [
         (1, "a", datetime(2024, 1, 1), True),
@@ -120,6 +128,9 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
     assert project.rows("select id, at, dbt_valid_from, dbt_valid_to from {schema}.was_text") == [
         (1, "2024-01-10 10:00:00", "2024-01-10 10:00:00", None)
     ]
+    old = "dbt_valid_from = timestamp_ntz '2024-01-01 10:00:00'"
+    clocks = f"select v, {old}, dbt_valid_to is null, typeof(dbt_valid_from) from {{schema}}.clocks order by dbt_valid_from"
+    assert project.rows(clocks) == [("a", True, False, "timestamp_ntz"), ("b", False, True, "timestamp_ntz")]
     for name, rows_found in by_run.items():
         first, second, gone, back, new = rows_found
         day = datetime(2024, 1, 1)
@@ -220,7 +231,7 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
         "select id, v, w from values (1, 'n/a', 'true'), (2, '2', 'yes'), (3, '07', 'x'), (4, 'x', null) as t(id, v, w)"
     )
     others = "select id, v, w from values (1, 5, true), (2, 2, true), (3, 7, null), (4, null, null) as t(id, v, w)"
-    checks = {"all_columns": CHECKED, "one_column": "strategy='check', check_cols=['v']"}
+    checks = {"all_columns": CHECKED, "one_column": "strategy='dbt.check', check_cols=['v']"}
     for name, config in checks.items():
         write(project, name, f"{config}, hard_deletes='new_record'", texts, others, f"{others} where id <> 1")
     nested = "5 as v, named_struct('a', 1) as s, array(named_struct('a', 1)) as l"

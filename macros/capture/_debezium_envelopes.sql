@@ -1,6 +1,28 @@
 {#- Envelopes of each form as before, after, op, source (map of text), ts_ms, kinds (what the schema part says of each
     column: its Kafka Connect type, name and scale; NULL without one), is_tombstone, _given_sequence. -#}
 
+{%- macro _debezium_envelope(relation, columns, path, faults) -%}
+    {#- The column, or field of a struct, that holds the envelopes: its form, its type, and the fields of a struct. -#}
+    {%- set held = namespace(fields=columns, type='') -%}
+    {%- for name in path -%}
+        {%- if name | lower not in held.fields -%}
+            {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column in value', name, held.fields.keys() | list)
+                                 ~ "; give the column of the envelopes, or a relation with before, after and op") -%}
+            {%- do return({'form': '', 'type': '', 'has': {}}) -%}
+        {%- endif -%}
+        {%- set held.type = held.fields[name | lower] | lower -%}
+        {%- set inside = dbt_cdc._quoted_list(path[:loop.index]) | join('.') ~ '.*' -%}
+        {%- set held.fields = dbt_cdc._types_of(relation, inside) if held.type.startswith('struct') else {} -%}
+    {%- endfor -%}
+    {%- if held.fields and not ('before' in held.fields and 'after' in held.fields and 'op' in held.fields) -%}
+        {%- do faults.append("from_debezium: value: " ~ path | join('.') ~ " is a struct of " ~ held.fields | join(', ')
+            ~ ", expected one of before, after and op" ~ ("; give value='" ~ path | join('.') ~ ".payload'" if 'payload' in held.fields
+                                                         else '')) -%}
+    {%- endif -%}
+    {%- do return({'form': 'struct' if held.fields else 'json', 'type': held.type, 'has': held.fields}) -%}
+{%- endmacro -%}
+
+
 {%- macro _debezium_json(feed) -%}
     {%- set fields = [] -%}
     {%- for name in feed.columns -%}{%- do fields.append(dbt_cdc._quote(name) ~ ' string') -%}{%- endfor -%}
@@ -42,13 +64,12 @@
             {{ dbt_cdc._debezium_image(feed, 'before') }} as before,
             {{ dbt_cdc._debezium_image(feed, 'after') }} as after,
             {{ feed.prefix }}op,
-            {% if feed.form == 'flat' and 'source' not in feed.has -%}
+            {% if 'source' not in feed.has -%}
             cast(null as map<string, string>) as source,
             {%- else -%}
             from_json(to_json({{ feed.prefix }}source), 'map<string, string>') as source,
             {%- endif %}
-            {{ 'cast(null as string)' if feed.form == 'flat' and 'ts_ms' not in feed.has
-               else 'cast(' ~ feed.prefix ~ 'ts_ms as string)' }} as ts_ms,
+            {{ 'cast(' ~ feed.prefix ~ 'ts_ms as string)' if 'ts_ms' in feed.has else 'cast(null as string)' }} as ts_ms,
             cast(null as map<string, struct<type: string, name: string, scale: string>>) as kinds,
             false as is_tombstone
             {%- if feed.sequence %},

@@ -27,7 +27,7 @@
         {#- renamed since the last commit: the table itself has these rows by their new names -#}
         {%- do return({'source': table.relation, 'image': dbt_cdc._image(table)}) -%}
     {%- endif -%}
-    {%- do dbt_cdc._raise_faults(faults) -%}
+    {%- do dbt_cdc._raise_faults(faults if not table.unchecked else []) -%}
     {%- do return({'source': source ~ ' as held', 'image': dbt_cdc._image(table, types, source, 'held')}) -%}
 {%- endmacro -%}
 
@@ -38,11 +38,18 @@
     {%- for old, type in types.items() if old not in now and dbt_cdc._is_own_column(old, table.format) -%}
         {%- for new in now if new not in types and type in ['unknown', now[new]] -%}
             {%- do faults.append("changes of " ~ table.source ~ ": version " ~ version ~ " has a column " ~ old ~ " and no " ~ new
-                ~ (' of the same type' if type != 'unknown' else '') ~ ", which counts as its new name, expected a range that begins"
-                ~ " after the renaming: images have the columns that the table has now") -%}
+                ~ (' of the same type' if type != 'unknown' else '') ~ ", which counts as its new name, where images have the columns"
+                ~ " that the table has now; " ~ dbt_cdc._later_range("after the renaming")) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _later_range(begin) -%}
+    {#- What to do where changes can't be told as far back as they are asked for. -#}
+    {%- do return("ask for a range that begins " ~ begin ~ " (a model that reads them by ref_changes: run it with --full-refresh; a"
+                  ~ " change log: drop it, it begins anew)") -%}
 {%- endmacro -%}
 
 
@@ -89,8 +96,7 @@
     {%- if 0 <= begin < table.timeline.images_from -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ " since " ~ dbt_cdc._commit_name(table, begin) ~ " can't be told:"
             ~ " its columns are others since, so that versions have to be compared, and the oldest that can still be read is "
-            ~ dbt_cdc._commit_name(table, table.timeline.images_from) ~ "; ask for a range that begins there"
-            ~ " (of a model that reads them by ref_changes: run it with --full-refresh)"]) -%}
+            ~ dbt_cdc._commit_name(table, table.timeline.images_from) ~ "; " ~ dbt_cdc._later_range("there")]) -%}
     {%- endif -%}
     {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}
         {%- set before = commits[place - 1].version if place > 0 else none -%}

@@ -3,12 +3,14 @@
 {%- macro _recast(table, path, value, old, new) -%}
     {#- SQL for a value in the type that its column has now. The text of the error names no value: it may be a secret. -#}
     {%- set was = "changes of " ~ table.source ~ ": column " ~ path ~ " is of type " ~ old ~ " in a version of the range, " -%}
-    {%- set remedy = " the type that it has now; ask for a range that begins after the change of type" -%}
+    {%- set remedy = " the type that it has now; " ~ dbt_cdc._later_range("after the change of type") -%}
     {%- if not dbt_cdc._is_castable(old, new) -%}
+        {%- if table.unchecked -%}{%- do return('cast(null as ' ~ dbt_cdc._type_text(new) ~ ')') -%}{%- endif -%}
         {%- do dbt_cdc._raise_faults([was ~ "expected one that can be cast to " ~ new ~ "," ~ remedy]) -%}
     {%- endif -%}
     {%- if '<' in old -%}{%- do return('cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')') -%}{%- endif -%}
     {%- set tried = 'try_cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')' -%}
+    {%- if table.unchecked -%}{%- do return(tried) -%}{%- endif -%}
     {%- set is_text = dbt_cdc._family_of_type(old) == 'text' -%}
     {%- set kept = tried ~ ' is not null' if is_text else 'cast(' ~ tried ~ ' as ' ~ dbt_cdc._type_text(old) ~ ') <=> ' ~ value -%}
     {%- set fault = "dbt_cdc: " ~ dbt_cdc._running() ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new

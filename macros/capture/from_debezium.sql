@@ -20,17 +20,18 @@
     {%- for name, type in dbt_cdc._feed_columns_of(relation, [value]).items() -%}
         {%- do found.update({name | lower: type | lower}) -%}
     {%- endfor -%}
-    {%- set path = [value] if value | lower in found else value.split('.') -%}
-    {%- set type = found.get(path[0] | lower, '') -%}
-    {%- set flat = 'before' in found and 'after' in found and 'op' in found -%}
-    {%- set form = 'flat' if flat else ('struct' if type.startswith('struct') else 'json') -%}
-    {%- set faults = [] -%}
+    {%- set path, faults = [value] if value | lower in found else value.split('.'), [] -%}
     {%- if not found -%}
-        {%- do faults.append("from_debezium: " ~ dbt_cdc._feed_name(relation) ~ " does not exist or has no columns; build it first") -%}
-    {%- elif not flat and not type -%}
-        {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column in value', value, found.keys() | list)
-                             ~ "; give the column of the envelopes, or a relation with before, after and op") -%}
-    {%- elif form == 'json' and columns is none -%}
+        {%- do dbt_cdc._raise_faults(["from_debezium: " ~ dbt_cdc._feed_name(relation) ~ " does not exist or has no columns; build it"
+                                      ~ " first"]) -%}
+    {%- endif -%}
+    {%- set envelope = {'form': 'flat', 'type': '', 'has': found} if 'before' in found and 'after' in found and 'op' in found
+                       else dbt_cdc._debezium_envelope(relation, found, path, faults) -%}
+    {%- set form = envelope.form -%}
+    {%- if sequence is string and dbt_cdc._is_plain_name(sequence) and sequence | lower not in found and not dbt_cdc._is_cte(relation) -%}
+        {%- do faults.append("from_debezium: " ~ dbt_cdc._unknown_name('column in sequence', sequence, found.keys() | list)) -%}
+    {%- endif -%}
+    {%- if form == 'json' and columns is none -%}
         {%- do faults.append("from_debezium: JSON has no types, got no `columns`, expected a mapping of names to types, "
                              ~ "as in columns={'id': 'int', 'name': 'string'}") -%}
     {%- endif -%}
@@ -39,7 +40,7 @@
     {%- do faults.extend(dbt_cdc._json_key_faults(columns) if form == 'json' and columns is mapping else []) -%}
     {%- do dbt_cdc._raise_faults(faults) -%}
     {%- set feed = {'relation': relation, 'form': form, 'columns': columns, 'value': dbt_cdc._quoted_list(path) | join('.'),
-                    'encodings': encodings, 'sequence': sequence, 'has': found, 'binary': type == 'binary',
+                    'encodings': encodings, 'sequence': sequence, 'has': envelope.has, 'binary': envelope.type == 'binary',
                     'prefix': dbt_cdc._quoted_list(path) | join('.') ~ '.' if form == 'struct' else ''} -%}
     {%- do feed.update(sides={} if form == 'json' else dbt_cdc._debezium_sides(feed)) -%}
     {%- do feed.update(fields=dbt_cdc._debezium_fields(feed)) -%}

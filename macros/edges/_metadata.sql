@@ -85,6 +85,9 @@
     {%- set relation = dbt_cdc._metadata_relation() -%}
     {%- set existing = dbt_cdc._load_relation(relation) -%}
     {%- if existing is none -%}{%- do return({} if destination else []) -%}{%- endif -%}
+    {%- if flags.EMPTY or not dbt_cdc._writes_tables() -%}{#- else it was asked as the run began -#}
+        {%- do dbt_cdc._raise_run_faults(dbt_cdc._foreign_metadata_faults(existing)) -%}
+    {%- endif -%}
     {%- do dbt_cdc._refresh_metadata(existing) -%}
     {%- set number = "if(column_type rlike 'int|float|double|decimal', watermark, null)" -%}
     {%- set query -%}

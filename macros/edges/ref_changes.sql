@@ -86,17 +86,15 @@
 
 {%- macro _upstream_relation(upstream, model_name, version) -%}
     {#- Resolved by dbt's own ref, so that the edge is an ordinary one in dbt's graph. -#}
-    {#- while dbt parses, a relation that is looked up is none -#}
-    {%- if execute and upstream is not string and upstream.identifier is not defined -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes a model's name, ref(…),"
-            ~ " source(…) or a relation, got " ~ dbt_cdc._value_text(upstream)) -%}
+    {%- if upstream is not string -%}
+        {%- set upstream = dbt_cdc._relation_named(upstream) -%}
+        {%- if execute and (model_name or version is not none) -%}
+            {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes "
+                ~ ("a model's name" if model_name else "a version") ~ " beside the name of a model or package, got "
+                ~ dbt_cdc._value_text(model_name or version) ~ " beside " ~ upstream ~ ": give it to ref") -%}
+        {%- endif -%}
+        {%- do return(upstream) -%}
     {%- endif -%}
-    {%- if execute and upstream is not string and (model_name or version is not none) -%}
-        {%- do exceptions.raise_compiler_error("dbt_cdc: " ~ dbt_cdc._running() ~ ": ref_changes takes "
-            ~ ("a model's name" if model_name else "a version") ~ " beside the name of a model or package, got "
-            ~ dbt_cdc._value_text(model_name or version) ~ " beside " ~ upstream ~ ": give it to ref") -%}
-    {%- endif -%}
-    {%- if upstream is not string -%}{%- do return(upstream) -%}{%- endif -%}
     {%- set names = [upstream, model_name] if model_name else [upstream] -%}
     {%- do return(ref(*names) if version is none else ref(*names, v=version)) -%}
 {%- endmacro -%}

@@ -2,7 +2,13 @@
 
 {%- macro _relation_named(relation) -%}
     {#- A relation out of what dbt takes: a relation, a model's name, or `schema.table`. -#}
-    {%- if relation is not string -%}{%- do return(relation) -%}{%- endif -%}
+    {%- if relation is not string -%}
+        {%- if relation.identifier is not defined -%}
+            {%- do dbt_cdc._raise_faults(["expected a model's name, schema.table, ref(…), source(…) or a relation, got "
+                ~ dbt_cdc._value_text(relation) ~ " (which adapter.get_relation gives for a table that does not exist)"]) -%}
+        {%- endif -%}
+        {%- do return(relation) -%}
+    {%- endif -%}
     {%- if '.' not in relation -%}{%- do return(ref(relation)) -%}{%- endif -%}
     {%- if execute and (model | default({})).resource_type == 'unit_test' -%}
         {%- do dbt_cdc._raise_faults(["a unit test can give no rows for a table that is named by text, got '" ~ relation

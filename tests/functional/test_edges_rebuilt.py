@@ -105,6 +105,10 @@ def test_a_table_that_is_not_the_packages_keeps_no_watermarks(project: Project) 
     error = project.error("run", "--vars", json.dumps({"rows": FIRST})) + project.new_log()
     assert "cdc_metadata, which is there and was not made for it: expected a table of one of the formats delta" in error
     assert "rename it, or give another schema by the var 'metadata_schema'" in error
+    rows = ("--vars", json.dumps({"rows": FIRST}))
+    for command in (("compile",), ("run", "--empty", "--select", "reader"), ("run-operation", "cdc_summary")):
+        error = project.error(*command, *rows) + project.new_log()
+        assert "cdc_metadata, which is there and was not made for it" in error
     assert project.tables() == {"cdc_metadata"}
 
 

@@ -336,7 +336,13 @@ def test_structs_of_before_and_after_need_not_be_alike(project: Project, tmp_pat
         inferred = project.spark.read.json(str(folder))
         inferred.write.format(project.file_format).saveAsTable(f"{project.schema}.raw_{folder.name}")
         project.write({f"models/{folder.name}.sql": model(f"from_debezium({table(f'raw_{folder.name}')})")})
+    # an envelope within a struct, without source and ts_ms
+    store(project, "packed", [(7, ("s", ((1,), (2,), "u")))], PACKED)
+    project.write(
+        {"models/unpacked.sql": model(f"from_debezium({table('packed')}, value='value.payload', sequence='lsn')")}
+    )
     project.dbt("run", "--exclude", "truncates")
+    assert project.rows("select * from {schema}.unpacked") == [(2, "u", None, 7, None)]
     rows = "select id, name, {} _op from {{schema}}.{} order by id"
     assert project.columns("inserts")[:2] == [("id", "bigint"), ("name", "string")]
     assert project.rows(rows.format("", "inserts")) == [(1, "a", "i"), (2, "b", "i")]
@@ -357,6 +363,8 @@ REREAD = {"scn": "112", "snapshot": "incremental"}
 DOCUMENT = '{"_id": 1}'  # as MongoDB's connector writes it
 TEN_THOUSANDTHS = {"name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "4"}}
 IMAGE = "before struct<id: int>, after struct<id: int>, op string"
+ENVELOPE = "before: struct<id: int>, after: struct<id: int>, op: string"
+PACKED = f"lsn bigint, value struct<schema: string, payload: struct<{ENVELOPE}>>"
 
 #: table: its rows, and their columns where these are not one of JSON
 MISREAD_TABLES: dict[str, tuple[list[Any], str]] = {
@@ -393,6 +401,7 @@ MISREAD_TABLES: dict[str, tuple[list[Any], str]] = {
     "structs": ([((1,), (2,), "u")], IMAGE),
     "opless": ([(None, (1,), None)], IMAGE),
     "texts": ([((1,), DOCUMENT, "u")], "before struct<id: int>, after string, op string"),
+    "packed": ([(7, ("s", ((1,), (2,), "u")))], PACKED),
 }
 
 #: model: how it reads a table, and what is said of it
@@ -499,6 +508,23 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
     "no_value": (
         f"from_debezium({table('times')}, columns={{'id': 'int'}}, value='valeu')",
         ("unknown column in value 'valeu', did you mean 'value'?",),
+    ),
+    "no_field": (
+        f"from_debezium({table('packed')}, value='value.paylaod', sequence='lnsn')",
+        (
+            "unknown column in value 'paylaod', did you mean 'payload'?",
+            "unknown column in sequence 'lnsn', did you mean 'lsn'?",
+        ),
+    ),
+    "one_level_up": (
+        f"from_debezium({table('packed')})",
+        (
+            "value: value is a struct of schema, payload, expected one of before, after and op; give value='value.payload'",
+        ),
+    ),
+    "text_inside": (
+        f"from_debezium({table('times')}, columns={{'id': 'int'}}, value='value.payload')",
+        ("unknown column in value 'payload'",),
     ),
 }
 

@@ -130,7 +130,7 @@ SEVERAL_ROWS_UP_TO = (
     "model.consumer.{model} can't run: changes of {schema}.reused: unique_key (v) names several rows {reach} version"
     " {reused}, expected one row for each key"
 )
-LATER = "the type that it has now; ask for a range that begins after the change of type"
+LATER = "the type that it has now; ask for a range that begins after the change of type (a model that reads them by ref_changes"
 NO_VALUE = (
     "changes of {{schema}}.{0}: column `n` is of type {1} in a version of the range, got a value of it that is no int,"
     f" expected values that can be cast to {LATER}"

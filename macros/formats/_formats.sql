@@ -126,5 +126,5 @@
         {%- do return(context['dbt_cdc'][name]) -%}
     {%- endfor -%}
     {%- do exceptions.raise_compiler_error(
-        "dbt_cdc: " ~ statement | replace('_', ' ') ~ " can't be done on tables of format '" ~ format ~ "' (" ~ dbt_cdc._running() ~ ")") -%}
+        "dbt_cdc: " ~ statement ~ " can't be done on tables of format '" ~ format ~ "' (" ~ dbt_cdc._running() ~ ")") -%}
 {%- endmacro -%}

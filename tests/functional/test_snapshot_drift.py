@@ -129,7 +129,9 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
         (1, "2024-01-10 10:00:00", "2024-01-10 10:00:00", None)
     ]
     old = "dbt_valid_from = timestamp_ntz '2024-01-01 10:00:00'"
-    clocks = f"select v, {old}, dbt_valid_to is null, typeof(dbt_valid_from) from {{schema}}.clocks order by dbt_valid_from"
+    clocks = (
+        f"select v, {old}, dbt_valid_to is null, typeof(dbt_valid_from) from {{schema}}.clocks order by dbt_valid_from"
+    )
     assert project.rows(clocks) == [("a", True, False, "timestamp_ntz"), ("b", False, True, "timestamp_ntz")]
     for name, rows_found in by_run.items():
         first, second, gone, back, new = rows_found

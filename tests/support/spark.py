@@ -73,8 +73,9 @@ def test_settings(
         **(SMALL_PLANS if table_format != "hudi" else {}),
         **UNASKED.get(table_format, {}),
         "spark.driver.memory": "4g",
-        # plans are drawn for a UI that nobody looks at
+        # plans are drawn, and a thousand of them sorted after each query, for a UI that nobody looks at
         "spark.sql.ui.explainMode": "simple",
+        "spark.sql.ui.retainedExecutions": "1",
         "spark.driver.extraJavaOptions": (
             f"{compiler} {QUICK_CALLS} -XX:+UseSerialGC -Xmn1g -XX:ReservedCodeCacheSize=400m"
             f" -Dderby.stream.error.file=/dev/null -XX:SharedArchiveFile={classes(table_format)}"

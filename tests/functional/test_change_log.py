@@ -190,13 +190,17 @@ def test_a_log_that_holds_all_of_a_range_needs_nothing_of_the_table(changes: Cha
     give(changes)
     changes.write(logged, "update {t} set v = 'd' where id = 1", "delete from {t} where id = 2")
     project.dbt(*run)
-    ((deleted,),) = project.rows(f"select version from {{schema}}.{logged}__changes where op = 'd'")
+    ((updated, deleted),) = project.rows(
+        f"select max(version) filter (where op = 'u'), max(version) filter (where op = 'd') from {{schema}}.{logged}__changes"
+    )
     changes.write(logged, "{compact}")
     forget_old_versions(changes, logged)
     changes.ask(
-        up_to_delete=f"ref('{logged}'), end={deleted}, format='net'", since_delete=f"ref('{logged}'), begin={deleted}"
+        up_to_delete=f"ref('{logged}'), end={deleted}, format='net'",
+        since_delete=f"ref('{logged}'), begin={deleted}",
+        since_update=f"ref('{logged}'), begin={updated}",
     )
-    answers = ("up_to_delete", "since_delete")
+    answers = ("up_to_delete", "since_delete", "since_update")
     net = [("i", None, (1, "d", None))]
 
     def told(answer: str) -> list[tuple[str, object, object]]:
@@ -205,11 +209,11 @@ def test_a_log_that_holds_all_of_a_range_needs_nothing_of_the_table(changes: Cha
 
     # what compacted it is the one snapshot that is left, and has the rows of the one that was logged last
     project.dbt(*run, *answers)
-    assert [told(answer) for answer in answers] == [net, []]
+    assert [told(answer) for answer in answers] == [net, [], [("d", (2, "b", None), None)]]
     changes.write(logged, "insert into {t} values (5, 'g', null)")
     forget_old_versions(changes, logged)
     message = project.error(*run) + project.error("run", "--select", *answers)
-    assert message.count("it no longer knows (expired or cleaned), so that what changed since can't be told; drop") == 2
+    assert message.count("it no longer knows (expired or cleaned), so that what changed since can't be told; drop") == 3
     assert told("up_to_delete") == net
 
 
@@ -295,8 +299,18 @@ def test_the_log_and_the_feed_of_a_new_table_begin_with_its_first_commit(project
 
 
 @pytest.mark.one_format("iceberg")
-def test_a_long_log_is_gone_on_with_from_the_end_that_it_has_noted(changes: Changes) -> None:
-    project = changes.project
+def test_a_long_log_is_gone_on_with_from_the_end_that_it_has_noted(
+    changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, execute, asked, merges = changes.project, session.Cursor.execute, [], []
+
+    def look(self: Any, sql: str, *parameters: Any) -> None:
+        """Keeps what is asked of the log's commits, as it is answered then, and what is written to it."""
+        if "max(unix_micros(ts))" in sql:
+            asked.append(sorted(version for version, _ in project.rows(sql)))
+        if "merge into" in sql and "key_op__changes" in sql:
+            merges.append(sql)
+        execute(self, sql, *parameters)
 
     def run(key: int) -> str:
         """The version whose rows the run wrote."""
@@ -308,19 +322,26 @@ def test_a_long_log_is_gone_on_with_from_the_end_that_it_has_noted(changes: Chan
         return str(project.rows("show tblproperties {schema}.key_op__changes ('dbt_cdc.upto')")[0][1][::2])
 
     begun = run(0)
-    run(1)
+    monkeypatch.setattr(session.Cursor, "execute", look)
+    second = run(1)
     assert noted() == begun  # the rows after it say how far the log is
     for key in range(2, 52):
         changes.write("key_op", f"insert into {{t}} values ({key}, 'x', null)")
     last = run(52)
     assert noted() == last
-    run(53)
+    newest = run(53)
     assert noted() == last
+    # what another run has written meanwhile, such as these 50 commits, is not written twice
+    assert "on logged.ts >= timestamp_micros(" in merges[1]
+    project.sql(merges[1])
     logged = project.rows("select op, key.id from {schema}.key_op__changes order by ts, key.id")
     assert logged == [("i", key) for key in range(54)]
     changes.ask(asked=f"ref('key_op'), begin='{begun}', format='net'")
     project.dbt("run", "--select", "asked")
     assert len(changes.answer("asked", "key_op")) == 53
+    # a run asks twice, a question once; commits that are noted are not looked for, such as the one that brought the table
+    assert [len(found) for found in asked] == [0, 0, 1, 51, 0, 0, 1]
+    assert asked[2] == [second] and asked[-1] == [newest]
 
 
 @pytest.mark.one_format("iceberg")

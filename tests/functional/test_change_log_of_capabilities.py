@@ -185,7 +185,7 @@ def test_a_first_load_goes_on_with_the_log_that_the_next_run_has_begun(
         logged = "select '%s' as op, timestamp'%s' as ts, '%s' as version, "
         version, at = project.rows(newest)[0]
         names = {"change_log": "key_op", "key": "keyhash", "from": version, "upto": version}
-        names["upto_micros"] = f"{round(at.timestamp() * 1e6)}"
+        names["from_micros"] = names["upto_micros"] = f"{round(at.timestamp() * 1e6)}"
         properties = ", ".join(f"'dbt_cdc.{name}' = '{' '.join(str(value))}'" for name, value in names.items())
         project.sql(
             f"create table {log} using iceberg tblproperties ({properties}) as "

@@ -2,23 +2,15 @@
 
 {%- macro _change_log_of(relation, table, end_only=false, is_looked_at_again=false) -%}
     {#- relation, mode, from (version that it begins with), noted (last version that it is brought up to), upto (the same, or
-        the oldest version of the table that has the same rows), commits (those that it knows, oldest first), lost (why what
-        came after it can't be told, or none), restarts (a run has begun to build the table and its log anew); none if there
-        is no log of this key, or it belongs to the table as it was before a run that built it anew and was killed. `end_only`:
-        the commits since the one that its properties name, for which few of its files are read. -#}
+        the oldest version of the table that has the same rows), commits (see _logged_commits), lost (why what came after it
+        can't be told, or none), restarts (a run has begun to build the table and its log anew); none if there is no log of
+        this key, or it belongs to the table as it was before a run that built it anew and was killed. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if existing is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._own_properties(existing) -%}
     {%- set mode, begun = kept.get('dbt_cdc.change_log'), kept.get('dbt_cdc.from') -%}
     {%- if mode is none or kept.get('dbt_cdc.key') != table.key | join('\n') | lower -%}{%- do return(none) -%}{%- endif -%}
-    {%- set commits = [] -%}
-    {%- set newer = ' where ts >= timestamp_micros(' ~ kept['dbt_cdc.upto_micros'] ~ ')' if end_only else '' -%}
-    {%- for row in run_query('select version, max(unix_micros(ts)) as micros from ' ~ existing ~ newer ~ ' group by version').rows -%}
-        {%- do commits.append({'version': row['version'] | string, 'micros': row['micros'] | int}) -%}
-    {%- endfor -%}
-    {%- set seen = {'version': kept['dbt_cdc.upto'], 'micros': kept['dbt_cdc.upto_micros'] | int} -%}
-    {%- if seen.version not in commits | map(attribute='version') -%}{%- do commits.append(seen) -%}{%- endif -%}
-    {%- set commits = commits | sort(attribute='micros') -%}
+    {%- set commits = dbt_cdc._logged_commits(existing, table, kept, end_only) -%}
     {%- set noted, restarts = commits[-1], kept.get('dbt_cdc.restarts') == 'true' -%}
     {%- set upto = table.timeline.commits[0] if noted.version == table.timeline.follows else noted -%}
     {%- set lost = none if dbt_cdc._is_of_history(table, upto) else dbt_cdc._lost_log(existing, table, upto) -%}
@@ -32,6 +24,28 @@
     {%- do dbt_cdc._raise_faults([lost] if lost and not dbt_cdc._is_expired(table, upto) else []) -%}
     {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'noted': noted.version, 'upto': upto.version,
                    'commits': commits, 'lost': lost, 'restarts': restarts}) -%}
+{%- endmacro -%}
+
+
+{%- macro _logged_commits(log, table, kept, end_only) -%}
+    {#- Oldest first: the two that the log's properties name, its first and one near its end, those after that and, unless
+        `end_only`, those before all that the table's history has. Not read is what the two named ones logged, as the first
+        may have brought the whole table: by `version` Delta leaves out its files, by `ts` Iceberg does. -#}
+    {%- set commits, conditions = [], [] -%}
+    {%- for name in ['from', 'upto'] if name == 'from' or kept['dbt_cdc.upto'] != kept['dbt_cdc.from'] -%}
+        {%- do commits.append({'version': kept['dbt_cdc.' ~ name], 'micros': kept['dbt_cdc.' ~ name ~ '_micros'] | int}) -%}
+        {%- do conditions.append('version <> ' ~ dbt_cdc._literal(commits[-1].version)) -%}
+    {%- endfor -%}
+    {%- set times = 'ts > timestamp_micros(' ~ commits[-1].micros ~ ')' -%}
+    {%- if not (end_only or table.timeline.whole) -%}
+        {%- set times = times ~ ' or (ts > timestamp_micros(' ~ commits[0].micros ~ ') and ts < timestamp_micros('
+                        ~ table.timeline.commits[0].micros ~ '))' -%}
+    {%- endif -%}
+    {%- for row in run_query('select version, max(unix_micros(ts)) as micros from ' ~ log ~ ' where (' ~ times ~ ') and '
+        ~ conditions | join(' and ') ~ ' group by version').rows -%}
+        {%- do commits.append({'version': row['version'] | string, 'micros': row['micros'] | int}) -%}
+    {%- endfor -%}
+    {%- do return(commits | sort(attribute='micros')) -%}
 {%- endmacro -%}
 
 

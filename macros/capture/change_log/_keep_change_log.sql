@@ -92,9 +92,8 @@
     {%- set properties = {
         'dbt_cdc.change_log': mode,
         'dbt_cdc.key': table.key | join('\n') | lower,
-        'dbt_cdc.from': commits[-1].version,
-        'dbt_cdc.upto': commits[-1].version,
-        'dbt_cdc.upto_micros': commits[-1].micros,
+        'dbt_cdc.from': commits[-1].version, 'dbt_cdc.from_micros': commits[-1].micros,
+        'dbt_cdc.upto': commits[-1].version, 'dbt_cdc.upto_micros': commits[-1].micros,
     } -%}
     {%- do properties.update(dbt_cdc._properties_of_names(table.columns | map(attribute='name'), table.format,
                                                            table.columns | map(attribute='dtype'))) -%}
@@ -126,14 +125,14 @@
     {%- set names = dbt_cdc._images_of_mode(log.mode) -%}
     {%- set fields = dbt_cdc._grow_log_images(table, log, names) -%}
     {%- set inserted = ['op', 'ts', 'version', 'key'] + names -%}
-    {%- set literals = [] -%}
-    {%- for commit in table.timeline.commits[begin + 1:] -%}{%- do literals.append(dbt_cdc._literal(commit.version)) -%}{%- endfor -%}
+    {#- files are left out by `ts`: where they were compacted, versions, as text, are a wide range -#}
+    {%- set since = table.timeline.commits[begin + 1:] | map(attribute='micros') | min -%}
     {%- call statement('change_log', auto_begin=false) -%}
 merge into {{ log.relation }} as logged
 using (
 {{ dbt_cdc._change_log_rows(table, log.mode, dbt_cdc._images_by_commit(table, begin, end), fields) }}
 ) as found
-on logged.version in ({{ literals | join(', ') }}) and logged.version = found.version and logged.key <=> found.key
+on logged.ts >= timestamp_micros({{ since }}) and logged.version = found.version and logged.key <=> found.key
 {{ dbt_cdc._for_format('insert_once', table.format)() }}
 when not matched then insert ({{ inserted | join(', ') }}) values (found.{{ inserted | join(', found.') }})
     {%- endcall -%}
@@ -143,7 +142,8 @@ when not matched then insert ({{ inserted | join(', ') }}) values (found.{{ inse
 {%- macro _note_end(log, commit) -%}
     {#- A commit without row changes leaves no row that says how far the log is: the log's properties do, so that it does
         not hang on a version that may expire; and now and then, so that few rows are asked. -#}
-    {%- set at_end = 'select 1 as found from ' ~ log.relation ~ ' where version = ' ~ dbt_cdc._literal(commit.version) ~ ' limit 1' -%}
+    {%- set at_end = 'select 1 as found from ' ~ log.relation ~ ' where ts >= timestamp_micros(' ~ commit.micros ~ ')'
+                     ~ ' and version = ' ~ dbt_cdc._literal(commit.version) ~ ' limit 1' -%}
     {%- if log.commits | length > 50 or run_query(at_end).rows | length == 0 -%}
         {%- do dbt_cdc._set_properties(log.relation, {'dbt_cdc.upto': commit.version, 'dbt_cdc.upto_micros': commit.micros}) -%}
     {%- endif -%}

@@ -37,6 +37,18 @@
 {%- endmacro -%}
 
 
+{#- Whether the feed alone, without a look at whole versions of the table, surely tells a range. -#}
+{%- macro default__is_told_by_feed(table, begin, end) -%}{%- do return(false) -%}{%- endmacro -%}
+
+
+{%- macro delta__is_told_by_feed(table, begin, end) -%}
+    {#- a commit that retypes may also have made a column NOT NULL, at which Delta refuses its feed -#}
+    {%- set from, retyped = table.timeline.feed_from, table.timeline.commits[begin + 1:] | selectattr('retypes') | list -%}
+    {%- do return(from is not none and from <= begin + 1 and not retyped and not dbt_cdc._delta_is_compared(table, begin, end)
+                  and not (dbt_cdc.delta__feed_faults(table.columns) + dbt_cdc._delta_view_faults())) -%}
+{%- endmacro -%}
+
+
 {#- Where a range from 'earliest' begins, if the feed begins at `first`. -#}
 {%- macro default__earliest(table, first, end) -%}{%- do return(first) -%}{%- endmacro -%}
 
@@ -61,15 +73,6 @@
         {%- do known.append(now.partitions) -%}
     {%- endfor -%}
     {%- do return(known[begin + 1:] | unique | list | length > 1) -%}
-{%- endmacro -%}
-
-
-{%- macro _delta_view_faults() -%}
-    {#- dbt gives the same default to analyses, hooks and `show --inline`, which make none -#}
-    {%- set node = model | default({}) -%}
-    {%- if node.get('resource_type') != 'model' or node.config.get('materialized') != 'view' -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return(["Spark makes no view over Delta's change feed, got a model of materialized 'view' (dbt's default), expected a"
-                   ~ " 'table' or an 'incremental' model; set `materialized` so"]) -%}
 {%- endmacro -%}
 
 

@@ -39,6 +39,15 @@
 {%- endmacro -%}
 
 
+{%- macro _delta_view_faults() -%}
+    {#- dbt gives the same default to analyses, hooks and `show --inline`, which make none -#}
+    {%- set node = model | default({}) -%}
+    {%- if node.get('resource_type') != 'model' or node.config.get('materialized') != 'view' -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return(["Spark makes no view over Delta's change feed, got a model of materialized 'view' (dbt's default), expected a"
+                   ~ " 'table' or an 'incremental' model; set `materialized` so"]) -%}
+{%- endmacro -%}
+
+
 {%- macro _without_delta_feed(names) -%}
     {#- The names by which Delta's change feed fails. -#}
     {%- set found = [] -%}

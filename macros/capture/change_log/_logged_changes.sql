@@ -1,11 +1,13 @@
 {#- The answer of a log. What it does not keep of a row is read from the table: before- and after-images from the versions
     on both sides of a change (key_op); an after-image from the next change of the row or, where there is none, from the
-    table as it was when last logged (data_before). -#}
+    table as it was when last logged (data_before, but where the table's feed tells the range). -#}
 
 {%- macro _logged_changes(table, scope) -%}
     {#- CTEs that end in `row_changes`: the log's rows of a range, and what the table has seen since it was last logged. -#}
     {%- set log, commits = table.log, table.timeline.commits -%}
-    {%- if log.mode == 'key_op' -%}{%- do return(dbt_cdc._changes_at_versions(table, scope)) -%}{%- endif -%}
+    {%- if log.mode == 'key_op' or (log.mode == 'data_before' and dbt_cdc._is_fed_within(table, scope)) -%}
+        {%- do return(dbt_cdc._changes_at_versions(table, scope)) -%}
+    {%- endif -%}
     {%- set upto = dbt_cdc._place_of_version(table, log.upto) -%}
     {%- if upto <= scope.begin -%}{%- do return(dbt_cdc._since_logged(table, scope.begin, scope.end)) -%}{%- endif -%}
     {%- if upto < scope.end %}
@@ -49,6 +51,14 @@
         select position + 1000000000000000000, op, ts, version, before, after from since_logged
         {%- endif %}
     )
+{%- endmacro -%}
+
+
+{%- macro _is_fed_within(table, scope) -%}
+    {#- Does the table's own feed tell a range that begins in the log? It reads what changed, not the table. -#}
+    {%- set offset = table.timeline.offset -%}
+    {%- do return(scope.begin >= table.timeline.begun and dbt_cdc._for_format('is_told_by_feed', table.format)(
+        table.own, scope.begin - offset, scope.end - offset)) -%}
 {%- endmacro -%}
 
 

@@ -89,12 +89,18 @@
 
 
 {%- macro _delta_other_columns(table, begin) -%}
-    {#- Has the table been replaced, overwritten or altered since, and had it columns or types then that it does not have now?
-        Columns that are altered keep their names; where any write may widen them, the first version of the range tells. -#}
-    {%- set commits, state = table.timeline.commits, namespace(types=none) -%}
+    {#- Has the table been replaced, overwritten or altered since, and had it columns or types then that it does not have now? -#}
     {#- of a version that can't be read any more, Delta itself has to say so -#}
     {%- set oldest = [begin + 1, table.timeline.images_from + 1] | max -%}
-    {%- set compared = [] -%}
+    {%- set known = table.setdefault('had_other_columns', {}) -%}
+    {%- if oldest not in known -%}{%- do known.update({oldest: dbt_cdc._delta_had_other_columns(table, oldest)}) -%}{%- endif -%}
+    {%- do return(known[oldest]) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_had_other_columns(table, oldest) -%}
+    {#- Columns that are altered keep their names; where any write may widen them, the first version of the range tells. -#}
+    {%- set commits, state, compared = table.timeline.commits, namespace(types=none), [] -%}
     {%- for place in range(oldest, commits | length) -%}
         {%- set may_differ = commits[place].retypes or (table.timeline.widens and place == oldest) -%}
         {#- of several in a row that retype and write no rows, the first stands for all -#}

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from dbt.adapters.spark import session
 
 from tests.functional.test_table_changes_ranges import WRITES
 from tests.support.changes import Changes
@@ -30,7 +32,9 @@ def age(changes: Changes, table: str, *days: float) -> None:
         os.utime(log / f"{version:020}.json", (time.time() - ago * DAY,) * 2)
 
 
-def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it(changes: Changes) -> None:
+def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it(
+    changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for table, feed in {"fed": True, "bare": False, "kept": True}.items():
         properties = "'delta.deletedFileRetentionDuration' = 'interval 10 days'" if table == "kept" else ""
         changes.create(table, "id int, v string", feed=feed, properties=properties)
@@ -60,7 +64,7 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
     changes.project.dbt("run")
     for table in ("fed", "bare", "kept"):
         changes.write(table, *WRITES[2:])
-    changes.write("replaced", "insert overwrite {t} values (1, 'a'), (2, 'z')")
+    changes.write("replaced", *["insert overwrite {t} values (1, 'a'), (2, 'z')"] * 2)
     age(changes, "replaced", 9, 8)
     changes.ask(
         fed_allowed="'{schema}.fed', unique_key='id'",
@@ -71,7 +75,15 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
         kept_all="'{schema}.kept', unique_key='id'",
         shrunk_all="'{schema}.shrunk', unique_key='id'",
         replaced_last="'{schema}.replaced', unique_key='id', begin=1",
+        replaced_all="'{schema}.replaced', unique_key='id'",
     )
+    execute, described = session.Cursor.execute, []
+
+    def look(self: Any, sql: str, *parameters: Any) -> None:
+        described.extend(["replaced"] if "describe" in sql and ".replaced version as of 2" in sql else [])
+        execute(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", look)
     told = {line.split(":")[0]: line for line in changes.project.error("run").replace("\n  ", " ").splitlines()}
     inserted, updated = ("i", None, (3, "c")), ("u", (1, "a"), (1, "z"))
     assert changes.answer("fed_allowed", "fed") == [inserted, updated]
@@ -91,7 +103,10 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
     assert "ask for a later `end`" in ended
     first = [("i", None, (1, "a")), ("i", None, (2, "b"))]
     assert changes.answer("kept_all", "kept") == [*first, inserted, updated]
-    assert changes.answer("replaced_last", "replaced") == [("u", (2, "b"), (2, "z"))]
+    for answer in ("replaced_last", "replaced_all"):
+        assert changes.answer(answer, "replaced") == [("u", (2, "b"), (2, "z"))]
+    # each question looks once at the columns that the table had before it was overwritten
+    assert len(described) == 2
     # without a feed nothing tells what was deleted since
     assert "without a feed, reads nothing older than delta.deletedFileRetentionDuration: raise" in told["bare_reader"]
     assert changes.project.rows("select * from {schema}.bare_reader order by id") == [(1, "a", "i"), (2, "b", "i")]

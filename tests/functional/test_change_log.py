@@ -259,7 +259,7 @@ def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the
     later = [("i", None, d), ("u", c, e)]
     # the feed reaches further back than the log, also that which was switched on for it
     assert message.count("(2001-01-01, latest] begins before the change feed, expected one that begins at") == 3
-    assert message.count("begins before the change feed") == 4
+    assert message.count("begins before the change feed") == (4 if changes.format == "delta" else 3)
     assert message.count("2999-01-01] goes beyond the last commit, expected one up to version") == 3
     assert message.count(", earliest] ends before it begins; exchange the two") == 3
     for mode in MODES:

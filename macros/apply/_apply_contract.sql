@@ -14,6 +14,9 @@
         {%- set name = dbt_cdc._spelled(name, dbt_cdc._apply_target_columns(plan)) -%}
         {%- do faults.append("the table would have the column " ~ name ~ " (" ~ type ~ "), the contract does not") -%}
     {%- endfor -%}
+    {%- if faults -%}
+        {%- do faults.append("the model's YAML describes the table as it is to be, not the batch: change it, or the model") -%}
+    {%- endif -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

@@ -1,9 +1,18 @@
 {#- How a run ends: what it says, and what it leaves behind. -#}
-{%- macro _apply_report(plan, counts, sql) -%}
-    {%- set message = 'APPLY CHANGES (' ~ plan.rows ~ ' events: ' ~ counts.inserted ~ ' inserted, ' ~ counts.updated ~ ' updated, '
+{%- macro _apply_note(plan, sql, counts={}) -%}
+    {#- What has been written, also for a run that was killed. -#}
+    {%- for operation, rows in counts.items() -%}
+        {%- do plan.counts.update({operation: plan.counts[operation] + rows | int}) -%}
+    {%- endfor -%}
+    {%- do plan.update(sql=plan.sql ~ sql ~ ';\n\n') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_report(plan) -%}
+    {%- set counts, events = plan.counts, plan.events if plan.options.source_kind == 'snapshot' else plan.rows -%}
+    {%- set message = 'APPLY CHANGES (' ~ events ~ ' events: ' ~ counts.inserted ~ ' inserted, ' ~ counts.updated ~ ' updated, '
                       ~ counts.deleted ~ ' deleted)' -%}
-    {%- set operations = {'I': counts.inserted | int, 'U': counts.updated | int, 'D': counts.deleted | int} -%}
-    {%- do return({'message': message, 'operations': operations, 'sql': sql}) -%}
+    {%- do dbt_cdc._report_outcome(message, {'I': counts.inserted, 'U': counts.updated, 'D': counts.deleted}) -%}
 {%- endmacro -%}
 
 

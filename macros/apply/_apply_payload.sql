@@ -23,7 +23,8 @@
     {%- if rule == 'ignore' or not (more or missing) -%}{%- do return([]) -%}{%- endif -%}
     {%- if rule == 'fail' -%}
         {%- do plan.faults.append("on_schema_change: fail: the batch has columns that the table lacks (" ~ (more_names or 'none')
-                                  ~ "), or lacks columns that the table has (" ~ (missing_names or 'none') ~ ")") -%}
+                                  ~ "), or lacks columns that the table has (" ~ (missing_names or 'none')
+                                  ~ "): give the columns of the table, or change on_schema_change") -%}
     {%- elif rule == 'sync_all_columns' and missing -%}
         {%- do plan.faults.append("on_schema_change: sync_all_columns would drop " ~ missing_names
                                   ~ ", which dbt-spark does not do: use append_new_columns, or run with --full-refresh") -%}

@@ -29,7 +29,8 @@
       given, image_versions, last_version _apply_images: queries for its events, for the images' versions, for the last one before
       collected                           _apply_collect: whether `touched` holds all that the ledger knows of the batch's keys
       events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
-      made                                _apply_make_temporary: those of the run's temporary tables that there are -#}
+      made                                _apply_make_temporary: those of the run's temporary tables that there are
+      counts, sql                         _apply_note: rows of {{ this }} by what became of them; the statements -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set staged = dbt_cdc._columns_of(relations.stage) -%}
     {#- as they are now: another run may add some at any time -#}
@@ -47,7 +48,7 @@
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
         blanks=dbt_cdc._blank_partitions(dbt_cdc._file_format(), state.target if state.kept and not state.rebuild else none),
         signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=false, events=0, fresh=0,
-        made=[relations.stage],
+        made=[relations.stage], counts={'inserted': 0, 'updated': 0, 'deleted': 0}, sql='',
     ) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
@@ -61,10 +62,11 @@
     {%- if plan.options.stored_as_scd_type == 'bitemporal' -%}
         {%- do plan.moments.update(system=dbt_cdc._apply_moment(options, 'system_sequence_by', names, faults)) -%}
     {%- endif -%}
-    {%- do plan.update(reserved=dbt_cdc._apply_interval_columns(plan.intervals) | map('lower') | list) -%}
+    {%- set intervals = dbt_cdc._apply_interval_columns(plan.intervals) -%}
+    {%- do plan.update(reserved=intervals | map('lower') | list) -%}
     {%- do faults.extend(dbt_cdc._apply_name_faults(plan)) -%}
     {%- set reaching = dbt_cdc._apply_reaching(plan, names, known | map(attribute='name') | list) -%}
-    {%- do faults.extend(dbt_cdc._failing_name_faults(plan.key + reaching, plan.format)) -%}
+    {%- do faults.extend(dbt_cdc._failing_name_faults(plan.key + reaching + intervals, plan.format)) -%}
     {%- do plan.update(payload=dbt_cdc._apply_payload(plan, staged, known, reaching)) -%}
     {%- do plan.update(order=dbt_cdc._apply_order(plan, names, known)) -%}
     {%- set own = dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known) -%}
@@ -86,10 +88,11 @@
 {%- macro _apply_name_faults(plan) -%}
     {#- A key and the ends of intervals are columns of one table. -#}
     {%- set faults, taken = [], [] -%}
-    {%- for name in plan.key if (name | lower).startswith('_dbt_cdc_') -%}
-        {%- do faults.append("the key column '" ~ name ~ "' has a name that apply_changes uses itself: rename it") -%}
-    {%- endfor -%}
     {%- for name in plan.key + dbt_cdc._apply_interval_columns(plan.intervals) -%}
+        {%- if (name | lower).startswith('_dbt_cdc_') -%}
+            {%- do faults.append("the column '" ~ name ~ "' of the key or of an interval has a name that apply_changes uses itself:"
+                                 ~ " rename it") -%}
+        {%- endif -%}
         {%- if name | lower in taken -%}
             {%- do faults.append("two columns of the table would be called '" ~ name ~ "': the key, start_at_column, end_at_column"
                                  ~ " and their like need names of their own") -%}

@@ -32,7 +32,8 @@
     {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(ledger, dbt_cdc._file_format())) -%}
     {%- if target is not none and ledger is none -%}
         {%- do dbt_cdc._raise_faults([target ~ " exists but " ~ relations.ledger ~ ", where apply_changes keeps the events that made it,"
-                                      ~ " does not: run with --full-refresh to build both anew, or give the model another name"]) -%}
+                                      ~ " does not: give the model another name, or move the table aside and give its rows in the"
+                                      ~ " first batch, or run with --full-refresh to build both anew, of this batch alone"]) -%}
     {%- endif -%}
     {%- if ledger is not none -%}
         {%- set properties = dbt_cdc._table_properties(target) if target is not none else {} -%}
@@ -113,20 +114,18 @@
 {%- macro _apply_write_batch(plan) -%}
     {%- if not plan.kept -%}
         {%- do dbt_cdc._apply_begin_ledger(plan) -%}
-        {%- set built = dbt_cdc._apply_build(plan) -%}
+        {%- do dbt_cdc._apply_build(plan) -%}
         {%- do dbt_cdc._apply_finish_build(plan, [plan.batch]) -%}
-        {%- do return(dbt_cdc._apply_report(plan, {'inserted': built.rows, 'updated': 0, 'deleted': 0}, built.sql)) -%}
+        {%- do return(none) -%}
     {%- endif -%}
-    {%- if not plan.rows or not (plan.fresh or plan.image_versions) -%}
-        {%- do return(dbt_cdc._apply_report(plan, {'inserted': 0, 'updated': 0, 'deleted': 0}, '-- no new events')) -%}
-    {%- endif -%}
+    {%- if not plan.rows or not (plan.fresh or plan.image_versions) -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
     {%- set record -%}
 insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') }})
 {{ dbt_cdc._apply_record_query(plan) }}
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(record) -%}
+    {%- do dbt_cdc._apply_note(plan, '-- the events, recorded\n' ~ record) -%}
     {%- do dbt_cdc._apply_withdraw_overtaken(plan) -%}
-    {%- set written = dbt_cdc._apply_to_target(plan, [plan.batch], plan.fresh_truncates > 0) -%}
-    {%- do return(dbt_cdc._apply_report(plan, written.counts, '-- the events, recorded\n' ~ record ~ ';\n\n' ~ written.sql)) -%}
+    {%- do dbt_cdc._apply_to_target(plan, [plan.batch], plan.fresh_truncates > 0) -%}
 {%- endmacro -%}

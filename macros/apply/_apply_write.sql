@@ -4,15 +4,9 @@
         recorded a batch meanwhile, what was read may have been out of date: look again, at the same keys and at those of
         batches that are not shown yet. These are marked by their own run, which may still write what it read before; an
         image is shown by its own run alone, which may yet withdraw it. -#}
-    {%- set now = namespace(batches=batches, everything=everything, settled=false, recorded=true, sql='',
-                               signature=plan.signature) -%}
-    {%- set counts = {'inserted': 0, 'updated': 0, 'deleted': 0} -%}
+    {%- set now = namespace(batches=batches, everything=everything, settled=false, recorded=true, signature=plan.signature) -%}
     {%- for _ in range(3) if not now.settled -%}
-        {%- set written = dbt_cdc._apply_write(plan, none if now.everything else now.batches, now.signature) -%}
-        {%- for operation, rows in written.counts.items() -%}
-            {%- do counts.update({operation: counts[operation] + rows}) -%}
-        {%- endfor -%}
-        {%- set now.sql = now.sql ~ written.sql -%}
+        {%- do dbt_cdc._apply_write(plan, none if now.everything else now.batches, now.signature) -%}
         {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
         {%- set now.settled, now.recorded = after.signature == now.signature, after.recorded -%}
         {%- if not now.settled -%}
@@ -32,7 +26,6 @@
                                    wrote='its image was taken back by that run') -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
-    {%- do return({'counts': counts, 'sql': now.sql}) -%}
 {%- endmacro -%}
 
 
@@ -74,7 +67,7 @@
     {%- if counts.values() | sum > 0 -%}
         {%- do dbt_cdc._apply_execute(merge) -%}
     {%- endif -%}
-    {%- do return({'counts': counts, 'sql': '-- what has to change\n' ~ query ~ ';\n\n' ~ merge ~ ';\n\n'}) -%}
+    {%- do dbt_cdc._apply_note(plan, '-- what has to change\n' ~ query ~ ';\n\n' ~ merge, counts) -%}
 {%- endmacro -%}
 
 

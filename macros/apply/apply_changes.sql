@@ -8,9 +8,10 @@
     {%- set state = dbt_cdc._apply_state(relations, batch) -%}
     {%- set leftovers = dbt_cdc._leftover_tables(relations.target) -%}
 
-    {#- the log's key follows from options that the plan refuses, with all that is wrong beside them -#}
+    {#- the log's key follows from options that the plan refuses, with all that is wrong beside them; where a killed full refresh
+        has left the table undone, it begins anew -#}
     {%- if not dbt_cdc._apply_drift_faults(dbt_cdc._apply_kept_options(options), state.kept) -%}
-        {%- do dbt_cdc._open_change_log(this, restart=state.replace) -%}
+        {%- do dbt_cdc._open_change_log(this, restart=state.replace or (state.rebuild and state.target is not none)) -%}
     {%- endif -%}
 
     {{ run_hooks(pre_hooks) }}
@@ -30,13 +31,13 @@
     {%- do dbt_cdc._apply_prepare(plan) -%}
     {%- do dbt_cdc._apply_fail(plan, plan.faults) -%}
 
-    {%- set written = dbt_cdc._apply_write_batch(plan) -%}
+    {%- do dbt_cdc._apply_write_batch(plan) -%}
     {%- do dbt_cdc._apply_drop(plan, leftovers) -%}
 
     {%- call noop_statement('main') -%}
-        {{ written.sql if language == 'sql' else compiled_code }}
+        {{ (plan.sql or '-- no new events') if language == 'sql' else compiled_code }}
     {%- endcall -%}
-    {%- do dbt_cdc._report_outcome(written.message, written.operations) -%}
+    {%- do dbt_cdc._apply_report(plan) -%}
 
     {%- do dbt_cdc._keep_change_log(this, restart=plan.replace) -%}
     {%- do apply_grants(this, config.get('grants'), should_revoke(state.target, full_refresh_mode=state.replace)) -%}

@@ -188,6 +188,12 @@ def test_every_kind_of_model_is_brought_up_to_what_a_killed_run_recorded(
         project.invoke("run", "--vars", f"{{run: {run}}}")
         if armed:
             assert killed == {f"{kind}_{place}" for kind in [*kinds, "python"] for place in ("merge", "mark")}
+    # the run that shows what a killed one recorded counts it, too
+    told = {name: result["message"] for name, result in project.run_results().items()}
+    assert told["truncating_merge"] == "APPLY CHANGES (2 events: 2 inserted, 0 updated, 2 deleted)"
+    assert told["truncating_mark"] == "APPLY CHANGES (2 events: 1 inserted, 0 updated, 0 deleted)"
+    assert told["pictured_merge"] == "APPLY CHANGES (1 events: 3 inserted, 2 updated, 0 deleted)"
+    assert told["pictured_mark"] == "APPLY CHANGES (1 events: 1 inserted, 0 updated, 0 deleted)"
     for place in ("merge", "mark"):
         rows = project.rows(f"select * from {{schema}}.truncating_{place} order by 1")
         assert rows == [(3, "c"), (4, "d"), (5, "e")], place
@@ -596,3 +602,32 @@ def test_folders_left_by_a_kill_while_tables_were_made_are_in_nobodys_way(projec
         assert project.rows("select id, v from {schema}.extract") == [(2, "a")]
         assert project.rows("select * from {schema}.reader") == [(1, 5, "i")]
         assert [project.rows(f"select op from {{schema}}.{log}") for log in logs] == [[("i",)], [("i",)]]
+
+
+def test_a_killed_full_refresh_with_another_key_of_its_log_is_finished_by_the_next_run(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches = ["values (1, 'a', 1), (2, 'b', 1)", "values (1, 'a2', 2)", "values (3, 'c', 3)"]
+    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n"
+    query = f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"
+    logged = {**OPTIONS, "change_log": "data_before_after"}
+    project.write({"models/m.sql": header % {**logged, "stored_as_scd_type": 1} + query})
+    project.dbt("run", "--vars", "{run: 0}")
+    project.write({"models/m.sql": header % logged + query})
+    with monkeypatch.context() as patched:
+        stock = session.Cursor.execute
+
+        def execute(self: Any, sql: str, *parameters: Any) -> None:
+            if re.search(r"create (or replace )?table \S+\.m ", " ".join(sql.replace("`", "").split())):
+                raise RuntimeError("killed")
+            stock(self, sql, *parameters)
+
+        patched.setattr(session.Cursor, "execute", execute)
+        project.error("run", "--full-refresh", "--vars", "{run: 1}")
+    assert project.rows("select * from {schema}.m order by id") == [(1, "a"), (2, "b")]
+    project.dbt("run", "--vars", "{run: 2}")
+    assert project.rows("select * from {schema}.m order by id") == [(1, "a2", 2, None), (3, "c", 3, None)]
+    assert project.rows("select op, before, after.id from {schema}.m__changes order by 3") == [
+        ("i", None, 1),
+        ("i", None, 3),
+    ]

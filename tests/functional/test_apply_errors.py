@@ -484,7 +484,9 @@ WRONG = {
     ),
     "there_already": (
         model(FIRST, FIRST, GOOD),
-        ["there_already__events, where apply_changes keeps the events that made it, does not: run with --full-refresh"],
+        [
+            "there_already__events, where apply_changes keeps the events that made it, does not: give the model another name, or move"
+        ],
     ),
     "two_times": (
         model(FIRST, FIRST, {**SCD2, "stored_as_scd_type": "bitemporal"}),
@@ -496,6 +498,13 @@ WRONG = {
             "'stored_as_scd_type: bitemporal' needs 'source_kind: feed'",
             "option 'tombstone_retention' has a meaning under 'stored_as_scd_type: 1 or 2' only, got"
             " 'stored_as_scd_type: bitemporal'",
+        ],
+    ),
+    "names_of_its_own": (
+        model(FIRST, FIRST, {**SCD2, "start_at_column": "_dbt_cdc_from", "end_at_column": "_pos"}),
+        [
+            "the column '_dbt_cdc_from' of the key or of an interval has a name that apply_changes uses itself: rename it",
+            "column '_pos' has a name by which a table of format 'iceberg' fails: rename it, or leave it out",
         ],
     ),
     "alike": (

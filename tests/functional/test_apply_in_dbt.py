@@ -100,11 +100,14 @@ def test_contract_grants_docs_hooks_and_alias(project: Project, grants: list[str
         ("before", 2),
     ]
     # the run's write and nothing more: the comments are as they were
-    assert project.rows("select operation from {schema}.things.snapshots order by committed_at")[1:] == [("overwrite",)]
-    metadata = "select count(*) from {schema}.things.metadata_log_entries"
-    files = project.rows(metadata)
+    commits = "describe history {schema}.things"
+    if project.file_format == "iceberg":
+        snapshots = "select operation from {schema}.things.snapshots order by committed_at"
+        assert project.rows(snapshots)[1:] == [("overwrite",)]
+        commits = "select count(*) from {schema}.things.metadata_log_entries"
+    files = project.rows(commits)
     project.dbt("run", "--select", "governed", "--vars", str({"batch": BATCHES[1]}))
-    assert project.rows(metadata) == files
+    assert project.rows(commits) == files
     described = {row[0]: (row[1], row[2]) for row in project.rows("describe table extended {schema}.things")}
     assert described["id"] == ("int", "the key, `id`")
     assert described["v"] == ("string", "it's a value")

@@ -61,8 +61,9 @@ def test_keys_and_columns_may_have_any_names(project: Project) -> None:
     project.write(
         {"models/one.sql": model("select 1 as _dbt_cdc_id, 1 as seq, 'U' as op", config="unique_key='_dbt_cdc_id'")}
     )
-    assert "the key column '_dbt_cdc_id' has a name that apply_changes uses itself: rename it" in project.error(
-        "run", "--select", "one", "--full-refresh", "--vars", "{run: 1}"
+    assert (
+        "the column '_dbt_cdc_id' of the key or of an interval has a name that apply_changes uses itself: rename it"
+        in project.error("run", "--select", "one", "--full-refresh", "--vars", "{run: 1}")
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -22,6 +25,11 @@ def to_spark(frame: Any, spark: SparkSession) -> Any:
             raise DbtRuntimeError(
                 "model() returned a streaming DataFrame; expected one of rows at hand: read them with spark.read,"
                 " or what is new since the last run with dbt_cdc.ref_changes(dbt, spark, 'orders')."
+            )
+        if getattr(frame.sparkSession, "_jsparkSession", None) != getattr(spark, "_jsparkSession", None):
+            raise DbtRuntimeError(
+                "model() returned a DataFrame of another Spark session, whose tables and views may be others; expected"
+                " one that is made with the `spark` that model() is given."
             )
         return frame
     if _is_frame_of(frame, "pyspark.pandas"):
@@ -54,7 +62,14 @@ def _from_pandas(frame: Any, spark: SparkSession) -> DataFrame:
         raise DbtRuntimeError(
             "dbt_cdc: a model that returns a pandas DataFrame needs pyarrow:\n  pip install pyarrow"
         ) from error
-    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    try:
+        table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
+        # Arrow's first sentence shows a value, which may be sensitive
+        raise DbtRuntimeError(
+            f"model() returned a pandas DataFrame with values of several types in a column ({error.args[-1]}); expected"
+            " values of one type: cast the column in the model."
+        ) from None
     table = table.cast(pyarrow.schema([_as_spark_has_it(field, pyarrow) for field in table.schema]))
     ntz = spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
     if not ntz:
@@ -110,6 +125,21 @@ def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
         pyarrow.float16(): pyarrow.float32(),
     }
     return field.with_type(replaced.get(field.type, field.type))
+
+
+@contextmanager
+def as_view(frame: DataFrame) -> Iterator[str]:
+    """The name of a temporary view of the frame, this thread's own.
+
+    It is emptied in the end and not dropped: where a view goes while dbt-spark lists a schema, Spark gives an error,
+    which dbt-spark takes for a schema without tables.
+    """
+    name = f"dbt_cdc_{threading.get_ident()}"
+    frame.createOrReplaceTempView(name)
+    try:
+        yield name
+    finally:
+        frame.sparkSession.range(0).createOrReplaceTempView(name)
 
 
 def kept_on_disk(frame: DataFrame) -> DataFrame:

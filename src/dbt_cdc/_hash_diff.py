@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dbt_cdc._hash_diff_compare import operation
+from dbt_cdc._hash_diff_guard import setting_faults
 from dbt_cdc._hash_diff_layout import ADDED, repeated_name_faults
 from dbt_cdc._hints import did_you_mean
 from dbt_cdc._sql import literal, quote, quoted, type_text
@@ -56,6 +57,7 @@ def hash_diff(
     """
     keys, ignore_columns = _names(keys), _names(ignore_columns)
     _check_kinds(incoming, current, keys, ignore_columns)
+    _refuse(setting_faults(incoming.sparkSession))
     date = _date_text(effective_date)
     _check_options(incoming, current, keys, extract_type, date, ignore_columns, hash_algorithm)
     rule = _Rule({name.lower() for name in keys}, {name.lower() for name in ignore_columns}, hash_algorithm)

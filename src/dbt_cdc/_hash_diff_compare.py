@@ -98,18 +98,15 @@ def only_supplied(before: DataFrame, staged: DataFrame, rows: int) -> DataFrame:
     return before.join(small, on=before["_dbt_cdc_old_keyhash"] == small["_dbt_cdc_key"], how="left_semi")
 
 
-def rewound(spark: SparkSession, settings: Settings) -> tuple[DataFrame, DataFrame]:
-    """For a load of a date that the tables have passed: the state before it, and what has been touched since.
-
-    The second frame has the touched keys with their rows before the date (NULL columns where there was none).
-    """
+def touched_since(spark: SparkSession, settings: Settings) -> DataFrame:
+    """touched_key, past: keys that a load of the date or since has touched, with their row before it (or NULL)."""
     date = settings.date
     touched = (
         f"select keyhash from {settings.base} where {IS_KEY} and eff_start_date >= {date} "
         f"union select keyhash from {settings.history} where eff_start_date >= {date}"
     )
     names = [f.name for f in spark.table(settings.history).schema.fields if f.name != "keyhash"]
-    past = spark.sql(f"""
+    return spark.sql(f"""
         with touched as ({touched}),
         past as (
             select h.keyhash, max_by(struct({", ".join(quoted(names, "h"))}), h.eff_start_date) as last
@@ -122,14 +119,18 @@ def rewound(spark: SparkSession, settings: Settings) -> tuple[DataFrame, DataFra
         from touched as t
         left join past as p on t.keyhash = p.keyhash and p.last.operation <> 'D'
     """)
-    untouched = state(spark, settings, f"eff_start_date < {date}")
-    known = past.where("past is not null").selectExpr(
+
+
+def rewound(touched: DataFrame, settings: Settings) -> DataFrame:
+    """For a load of a date that the tables have passed: the state before it (see `touched_since`)."""
+    untouched = state(touched.sparkSession, settings, f"eff_start_date < {settings.date}")
+    known = touched.where("past is not null").selectExpr(
         "touched_key as _dbt_cdc_old_keyhash",
         "past.nonkeyhash as _dbt_cdc_old_nonkeyhash",
         "past.operation as _dbt_cdc_old_operation",
         "past.eff_start_date as _dbt_cdc_old_eff_start_date",
     )
-    return untouched.unionByName(known), past
+    return untouched.unionByName(known)
 
 
 def has_lost_its_past(spark: SparkSession, settings: Settings) -> bool:

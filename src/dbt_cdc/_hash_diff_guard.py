@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_layout import LOAD, PENDING, Layout, Marker, Settings
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
 from dbt_cdc._types import kept_as
+
+if TYPE_CHECKING:  # pragma: no cover
+    from pyspark.sql import SparkSession
 
 
 def foreign_faults(tables: Tables) -> list[str]:
@@ -14,9 +19,11 @@ def foreign_faults(tables: Tables) -> list[str]:
     own = {
         settings.base: {"keyhash", "nonkeyhash", LOAD},
         settings.history: {"keyhash", "nonkeyhash", "eff_start_date"},
-        settings.sensitive_base: {"keyhash", "nonkeyhash"},
-        settings.rejects: {"keyhash", "fault", "incoming_row"},
     }
+    if settings.sensitive_columns:
+        own[settings.sensitive_base] = {"keyhash", "nonkeyhash"}
+    if settings.on_cast_error == "rejects":
+        own[settings.rejects] = {"keyhash", "fault", "incoming_row"}
     faults = [
         f"{table} is a table that hash_diff did not make (it lacks {', '.join(sorted(lacking))}). Rename it, or "
         "the model"
@@ -73,6 +80,16 @@ def branch_faults(tables: Tables) -> list[str]:
         return []
     said = ", ".join(f"{name} is {value}" for name, value in given.items() if value)
     return [f"{said}, and the tables have write.wap.enabled: loads go to the main branch. Unset it in the session"]
+
+
+def setting_faults(spark: SparkSession) -> list[str]:
+    """Settings of this session, which need not be dbt's own, under which texts or names mean others."""
+    names = ("parser.escapedStringLiterals", "parser.quotedRegexColumnNames", "caseSensitive")
+    return [
+        f"spark.sql.{name} must be false, got true. Take the setting out of the session"
+        for name in names
+        if str(spark.conf.get(f"spark.sql.{name}", "false")).lower() == "true"
+    ]
 
 
 def leftover_faults(tables: Tables, layout: Layout) -> list[str]:

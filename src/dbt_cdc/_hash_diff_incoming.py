@@ -153,7 +153,8 @@ def _fault(layout: Layout) -> str:
 
 def _shown(column: Column) -> str:
     source = quote(column.source or "")
-    value = "'(hidden)'" if column.sensitive else f"concat('''', left(cast({source} as string), 60), '''')"
+    mark = literal("'")
+    value = "'(hidden)'" if column.sensitive else f"concat({mark}, left(cast({source} as string), 60), {mark})"
     label = literal(f"{column.name} ({column.declared}) ")
     return f"case when {_is_lost(column)} then concat({label}, {value}) end"
 

@@ -247,6 +247,7 @@ def _name_faults(names: list[str], failing: Mapping[str, str]) -> list[str]:
         for name in names
         if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_")
     ]
+    faults += [f"column '{name}': Spark puts a setting in place of ${{…}}. Rename it" for name in names if "${" in name]
     if failing:
         faults += [failing["fault"] % name for name in names if re.fullmatch(failing["pattern"], name.lower())]
     return faults
@@ -279,11 +280,10 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
     """Names in partition_by that the tables don't have; what is more than a name (`days(ts)`) is left to Spark."""
     names = [*(column.name for column in layout.stored), "operation", "eff_start_date"]
     known = {name.lower() for name in names}
-    plain = [part.strip("`") for part in settings.partition_by if "(" not in part]
     return [
-        f"partition_by: the table has no column '{name}'. It has: {', '.join(names)}"
-        for name in plain
-        if name.lower() not in known
+        f"partition_by: the table has no column '{name}'{did_you_mean(name, names)} It has: {', '.join(names)}"
+        for name in (part.strip("`") for part in settings.partition_by if "(" not in part)
+        if not {name.lower(), name.lower().partition(".")[0]} & known
     ]
 
 

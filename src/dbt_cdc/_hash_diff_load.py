@@ -11,9 +11,16 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc import _hash_diff_checks as checks
 from dbt_cdc import _hash_diff_compare as comparison
-from dbt_cdc._frames import kept_on_disk, release, to_spark
+from dbt_cdc._frames import as_view, kept_on_disk, release, to_spark
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
-from dbt_cdc._hash_diff_guard import branch_faults, date_faults, foreign_faults, history_faults, leftover_faults
+from dbt_cdc._hash_diff_guard import (
+    branch_faults,
+    date_faults,
+    foreign_faults,
+    history_faults,
+    leftover_faults,
+    setting_faults,
+)
 from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_incoming import FAULT, cast_faults, kept_rows, rejected, stage
 from dbt_cdc._hash_diff_layout import (
@@ -56,7 +63,8 @@ class Load:
         self.held: list[DataFrame] = []
 
     def run(self, frame: DataFrame) -> Outcome:
-        fail(self.settings.node, foreign_faults(self.tables) + branch_faults(self.tables))
+        faults = setting_faults(self.spark) + foreign_faults(self.tables) + branch_faults(self.tables)
+        fail(self.settings.node, faults)
         marker = self.tables.marker()
         first = marker is None or self.settings.full_refresh
         stored = None if first else self.tables.stored()
@@ -214,7 +222,8 @@ class Load:
         again = settings.effective_date <= marker.effective_date
         if again:
             checks.check_past(self.spark, settings)
-            before, touched = comparison.rewound(self.spark, settings)
+            touched = self._hold(comparison.touched_since(self.spark, settings))
+            before = comparison.rewound(touched, settings)
         else:
             before = comparison.state(self.spark, settings)
         known = None if again else marker.rows
@@ -263,8 +272,6 @@ class Load:
         values = {action: "'put'", "keyhash": "''", "nonkeyhash": literal(str(left)),
                   "operation": literal(settings.extract_type), "eff_start_date": settings.date}  # fmt: skip
         own = self.spark.range(1).selectExpr(*row_of(source.schema.fields, values))
-        view = f"dbt_cdc_{self.id}"
-        source.unionByName(own).createOrReplaceTempView(view)
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
         error = "cast(raise_error('dbt_cdc: another run of this model was first') as string)"
         load = f"case when t.{LOAD} = {literal(marker.load)} then {literal(self.id)} else {error} end"
@@ -276,7 +283,8 @@ when matched and s.{action} = 'mark' then update set
         remove = f"""
 when matched and s.{action} = 'remove' then delete"""
         try:
-            self.spark.sql(f"""
+            with as_view(source.unionByName(own)) as view:
+                self.spark.sql(f"""
 merge into {settings.base} as t
 using {view} as s
 on t.keyhash = s.keyhash
@@ -292,8 +300,6 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
             if after is None or after.load != marker.load or is_conflict(error_raised, settings):
                 raise_other_run(settings, error_raised)
             raise error_raised
-        finally:
-            self.spark.catalog.dropTempView(view)
 
     def _write_sensitive(self, rows: DataFrame, layout: Layout) -> None:
         """Add the rows' sensitive values, by both digests; without the load's commit none is read."""

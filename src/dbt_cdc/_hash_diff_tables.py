@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 import re
 import time
-import uuid
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc._formats import format_of
+from dbt_cdc._frames import as_view
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import (
     ADDED,
@@ -126,13 +126,13 @@ class Tables:
     ) -> None:
         """Create the table from a frame, in one commit; `replace`: in the place of one that is there, which else fails.
 
-        `partition_by`: names of columns, or transforms such as `days(born)`.
+        `partition_by`: names of columns, their fields, or transforms such as `days(born)`.
         """
-        settings = self.settings
+        settings, known = self.settings, {name.lower() for name in frame.columns}
         config = {
             "file_format": settings.format,
             "location_root": settings.location_root,
-            "partition_by": [part if "(" in part else quote(part.strip("`")) for part in partition_by],
+            "partition_by": [quote(n) if (n := part.strip("`")).lower() in known else part for part in partition_by],
             "persist_docs": {"relation": bool(settings.description)},
             "tblproperties": {**settings.table_properties, **_spaced(properties)},
         }
@@ -275,10 +275,8 @@ class Tables:
     def _merge_sensitive(self, rows: DataFrame, layout: Layout) -> None:
         settings, names = self.settings, [column.name for column in layout.sensitive]
         self.add_columns(settings.sensitive_base, [column.struct_field for column in layout.sensitive])
-        view = f"dbt_cdc_sensitive_{uuid.uuid4().hex}"
-        rows.createOrReplaceTempView(view)
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
-        try:
+        with as_view(rows) as view:
             self.spark.sql(f"""
 merge into {settings.sensitive_base} as t
 using {view} as s
@@ -286,8 +284,6 @@ on t.keyhash = s.keyhash and t.nonkeyhash = s.nonkeyhash
 when matched then update set {sets}
 when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})
     values (s.keyhash, s.nonkeyhash, {", ".join(quoted(names, "s"))})""")
-        finally:
-            self.spark.catalog.dropTempView(view)
 
     def create_model(self, layout: Layout, *, as_view: bool) -> None:
         """The model itself: rows that the last load did not change read N, or X where it did not supply them."""

@@ -33,7 +33,10 @@ def get_session(settings: Mapping[str, Any], packages: str = "dbt_packages") -> 
     except ImportError as error:
         raise _missing("what pyspark needs for Spark Connect", packages, "connect", error) from error
     except Exception as error:
-        raise DbtRuntimeError(f"dbt_cdc: no Spark session for Python models{_remote()}: {error}") from error
+        said = str(error)
+        for secret in os.environ.get("SPARK_REMOTE", "").split(";")[1:]:
+            said = said.replace(secret, "…") if secret else said
+        raise DbtRuntimeError(f"dbt_cdc: no Spark session for Python models{_remote()}: {said}") from None
 
 
 def quiet() -> None:

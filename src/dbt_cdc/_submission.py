@@ -68,7 +68,7 @@ class SessionPythonJobHelper(PythonJobHelper):
         self.project = project or Project()
 
     def submit(self, compiled_code: str) -> Outcome:
-        """Run the compiled model; gives what the model's own code left in OUTCOME.
+        """Run the compiled model; gives what a materialization's code left in OUTCOME.
 
         The code is the user's own, then what dbt generates for `dbt.ref` and its like, then a materialization's own
         code, or dbt-spark's table writer, which ours replaces.
@@ -77,11 +77,12 @@ class SessionPythonJobHelper(PythonJobHelper):
         source = ModelSource(self.parsed_model, self.project)
         own, generated, target = self._parts(compiled_code, source)
         doing = ""
-        name = self.parsed_model["unique_id"]
-        with _module(name, source.path) as namespace, watched(spark, source.path) as frames:
+        with _module(self.parsed_model["unique_id"], source.path) as namespace, watched(spark, source.path) as frames:
             namespace["spark"] = spark
             try:
                 exec(own, namespace)
+                if OUTCOME in namespace:
+                    raise NameError(f"a model can't have a variable {OUTCOME}: give it another name")
                 exec(generated, namespace)
                 if target is not None:
                     frame = self._frame(namespace)
@@ -89,9 +90,7 @@ class SessionPythonJobHelper(PythonJobHelper):
                     write(frame, target)
             except (Exception, SystemExit) as problem:
                 raise source.error(problem, doing, frames.refused) from problem
-        outcome = namespace.get(OUTCOME, Outcome())
-        if not isinstance(outcome, Outcome):
-            raise DbtRuntimeError(f"dbt_cdc: {name}: a model can't have a variable {OUTCOME}: give it another name")
+        outcome: Outcome = namespace.get(OUTCOME, Outcome())
         return outcome
 
     def _parts(self, compiled_code: str, source: ModelSource) -> tuple[Any, Any, Target | None]:

@@ -6,12 +6,12 @@ meaning: what users write as SQL there (``partition_by: days(ts)``) is SQL here.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt_cdc._formats import format_of
+from dbt_cdc._frames import as_view
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, without_void
 
 if TYPE_CHECKING:  # pragma: no cover
@@ -40,21 +40,17 @@ class Target:
 
 def write(frame: DataFrame, target: Target, *, replace: bool = True) -> None:
     """Create the target from the frame, or replace it where its format can and that is wanted."""
-    view = f"dbt_cdc_{uuid.uuid4().hex}"
     session = frame.sparkSession
     if target.is_batch:
         frame = _typed(frame)
     names = [name for field in frame.schema.fields for name in all_names(field)]
-    frame.createOrReplaceTempView(view)
-    try:
-        if target.is_intermediate:
-            session.sql(f"drop table if exists {target.relation}")
-        properties, later = _table_properties(target.config, names)
+    if target.is_intermediate:
+        session.sql(f"drop table if exists {target.relation}")
+    properties, later = _table_properties(target.config, names)
+    with as_view(frame) as view:
         session.sql(create_statement(target, f"select * from {view}", properties, replace=replace))
-        if later:
-            session.sql(f"alter table {target.relation} set {_properties('tblproperties', later)}")
-    finally:
-        session.catalog.dropTempView(view)
+    if later:
+        session.sql(f"alter table {target.relation} set {_properties('tblproperties', later)}")
 
 
 def _typed(frame: DataFrame) -> DataFrame:

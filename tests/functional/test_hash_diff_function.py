@@ -10,6 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import dbt_cdc
+from tests.support.places import on_another_day
+from tests.support.spark import session_conf
 
 pytestmark = pytest.mark.one_format("delta")
 
@@ -43,6 +45,10 @@ def test_rows_of_both_sides_are_told_apart_whether_or_not_the_digests_are_there(
     after = dbt_cdc.hash_diff(bare, third, keys=["id"], effective_date=datetime.datetime(2020, 1, 3))
     assert sorted((r.id, r.operation, str(r.eff_start_date)) for r in after.collect()) == [
         (2, "N", "2020-01-02"), (3, "I", "2020-01-03"), (4, "D", "2020-01-03")]  # fmt: skip
+    # without a date it is today's in UTC, whatever the zone of the process
+    with on_another_day() as days:
+        new = dbt_cdc.hash_diff(None, third, keys="id")
+    assert new.select("eff_start_date").distinct().collect()[0][0] in days
     without = dbt_cdc.hash_diff(full, third.where("id = 2"), keys=["id"], effective_date="2020-01-03")
     assert sorted((r.id, r.operation) for r in without.collect()) == [(1, "D"), (2, "N"), (4, "D")]
 
@@ -122,6 +128,12 @@ def test_keys_that_are_null_or_stand_twice_and_wrong_options_are_refused(spark: 
     assert "current has no key column 'id'; column 'v' is string in incoming and int in current" in str(unlike.value)
     for part in ("did you mean 'id'?", "got 'half'", "got 'md4'", "got 'soon'"):
         assert part in str(wrong.value)
+    for setting in ("parser.escapedStringLiterals", "parser.quotedRegexColumnNames", "caseSensitive"):
+        with (
+            session_conf(spark, {f"spark.sql.{setting}": "true"}),
+            pytest.raises(ValueError, match=f"spark.sql.{setting} must be false, got true"),
+        ):
+            dbt_cdc.hash_diff(None, good, keys="id")
     with pytest.raises(ValueError) as kinds:
         dbt_cdc.hash_diff(5, None, keys=["id", 1], ignore_columns=["v", "V"])
     for part in (

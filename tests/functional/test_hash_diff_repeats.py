@@ -165,6 +165,9 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
     assert project.tables() == {"t__base"} and project.rows("select * from {schema}.t__base") == [(1,)]
     project.sql("drop table {schema}.t__base")
 
+    # those that this model does not write may be anybody's
+    for kind in ("rejects", "sensitive_base", "sensitive"):
+        project.sql(f"create table {{schema}}.t__{kind} using {project.file_format} as select '{kind}' as theirs")
     loaded.load("2020-01-01", rows(_1="a"))
     loaded.load("2020-01-02", rows(_1="b"))
     held = loaded.current()
@@ -186,6 +189,9 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
         DbtRuntimeError, match=r"unique_key is .*, the table was made with none. Set it back, or rebuild"
     ):
         loaded.load("2020-01-02", rows(_2="b"))
+
+    for kind in ("rejects", "sensitive_base", "sensitive"):
+        assert project.rows(f"select * from {{schema}}.t__{kind}") == [(kind,)]
 
     loaded = model(project, table="p", sensitive_columns=["s"])
     loaded.load("2020-01-01", {1: ("a", "hush")})

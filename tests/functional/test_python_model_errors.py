@@ -92,10 +92,28 @@ MODELS = {
         def model(dbt, spark):
             return spark.readStream.format("rate").load()
     """,
+    "models/elsewhere.py": """
+        def model(dbt, spark):
+            return spark.newSession().range(1)
+    """,
+    "models/mixed.py": """
+        import pandas
+
+
+        def model(dbt, spark):
+            return pandas.DataFrame({"phone": [5551234, "TERCES"[::-1]]})
+    """,
     "models/inline.sql": "{{ config(materialized='ephemeral') }} select * from {{ ref('orders') }}",
     "models/inlined.py": """
         def model(dbt, spark):
             return dbt.ref("inline")
+    """,
+    "models/names.py": """
+        dbt_cdc_outcome = None
+
+
+        def model(dbt, spark):
+            return dbt.ref("orders")
     """,
     "models/fine.py": """
         def model(dbt, spark):
@@ -116,6 +134,13 @@ def test_an_error_shows_the_models_own_file_line_and_source_line(project: Projec
         'File "models/imports.py", line 4, in <module>',
         "import a_package_that_is_missing",
     ]
+    assert said["names"][0] == "NameError: a model can't have a variable dbt_cdc_outcome: give it another name"
+    assert said["elsewhere"][0].startswith("model() returned a DataFrame of another Spark session, whose tables and")
+    assert said["mixed"] == [
+        "model() returned a pandas DataFrame with values of several types in a column (Conversion failed for column phone"
+        " with type object); expected values of one type: cast the column in the model."
+    ]
+    assert "SECRET" not in project.log()
     assert said["raises"] == [
         "ZeroDivisionError: division by zero",
         'File "models/raises.py", line 8, in model',

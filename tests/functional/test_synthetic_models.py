@@ -125,6 +125,11 @@ def test_the_command_writes_headers_other_formats_and_later_loads(
     assert project.rows(DIFFERENCE.format(before=tables[0], after=tables[1])) == [(9, 4, 2, 14)]
     described = dict(row[:2] for row in project.rows("describe table extended {schema}.day2"))
     assert described["Provider"] == table_format
+    if table_format == "delta":
+        for _ in range(2):
+            assert main([*COMMAND, str(tmp_path / "old"), str(tmp_path / "new"), "--format", "delta"]) == 0
+        folders = {"before": f"delta.`{tmp_path}/old`", "after": f"delta.`{tmp_path}/new`"}
+        assert project.rows(DIFFERENCE.format(**folders)) == [(9, 4, 2, 14)]
 
 
 @pytest.mark.one_format("delta")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import date, datetime, timezone
 
 import yaml
 from pyspark.sql import SparkSession
@@ -30,6 +33,21 @@ def at(spark: SparkSession, place: tuple[str, str]) -> Iterator[None]:
         java.Locale.setDefault(locale)
         java.TimeZone.setDefault(clock)
         spark.conf.set("spark.sql.session.timeZone", session_zone)
+
+
+@contextmanager
+def on_another_day() -> Iterator[list[date]]:
+    """This process where it is another day than in UTC. Afterwards the list has UTC's day before and after."""
+    now = datetime.now(timezone.utc)
+    days, before = [now.date()], os.environ.get("TZ", "UTC")
+    os.environ["TZ"] = "Etc/GMT+12" if now.hour < 12 else "Etc/GMT-14"
+    time.tzset()
+    try:
+        yield days
+    finally:
+        os.environ["TZ"] = before
+        time.tzset()
+        days.append(datetime.now(timezone.utc).date())
 
 
 def write_zone(project: Project, zone: str) -> None:

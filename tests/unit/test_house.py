@@ -63,6 +63,13 @@ def test_no_two_macros_have_one_name() -> None:
     assert sorted(names) == sorted(set(names))
 
 
+def test_what_formats_can_do_is_asked_of_their_table_alone() -> None:
+    """No format is asked for by its name, but to tell a table's own, and by the command that writes files."""
+    files = [*MACRO_FILES, *(ROOT / "src").rglob("*.py")]
+    asks = re.compile(r"(?<!extract_type )(?:[=!]=|\bin)\s*[\[(]?['\"](?:delta|iceberg|hudi)['\"]")
+    assert sorted(path.name for path in files if asks.search(path.read_text())) == ["__main__.py", "_load_relation.sql"]
+
+
 @pytest.mark.parametrize("path", MACRO_FILES, ids=lambda path: path.name)
 def test_a_macro_file_stays_small(path: Path) -> None:
     text = path.read_text()

@@ -76,11 +76,13 @@ def test_without_what_spark_connect_needs_the_error_gives_the_command_to_install
 
 
 def test_an_unreachable_server_is_named_without_its_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SPARK_REMOTE", "sc://spark.example:15002/;token=secret")
-    message = session_error(monkeypatch, RuntimeError("connection refused"))
-    assert message == (
-        "dbt_cdc: no Spark session for Python models at SPARK_REMOTE=sc://spark.example:15002/: connection refused"
-    )
+    monkeypatch.setenv("SPARK_REMOTE", "sc://spark.example:15002/;token=secret==;user_id=ann")
+    said = "dbt_cdc: no Spark session for Python models at SPARK_REMOTE=sc://spark.example:15002/: "
+    assert session_error(monkeypatch, RuntimeError("connection refused")) == said + "connection refused"
+    # as pyspark says it of a part that it can't read
+    problem = ValueError("Parameter 'token=secret==' should be provided as a key-value pair, got 15002;token=secret==;")
+    told = "Parameter '…' should be provided as a key-value pair, got 15002;…;"
+    assert session_error(monkeypatch, problem) == said + told
 
 
 class DataFrame:
@@ -92,7 +94,7 @@ class DataFrame:
 
 @pytest.mark.parametrize("package", ["pyspark.sql.classic.dataframe", "pyspark.sql.connect.dataframe"])
 def test_a_spark_frame_is_taken_as_it_is(package: str) -> None:
-    frame = type("DataFrame", (), {"__module__": package, "isStreaming": False})()
+    frame = type("DataFrame", (), {"__module__": package, "isStreaming": False, "sparkSession": None})()
     assert _frames.to_spark(frame, None) is frame
 
 

@@ -67,11 +67,13 @@ def _same(outputs: tuple[str, ...]) -> str:
 def _write_both(options: argparse.Namespace, series: dict[str, Any], same: dict[str, Any]) -> None:
     from pyspark.sql import SparkSession
 
-    ours = SparkSession.getActiveSession() is None
-    spark = SparkSession.builder.appName("dbt_cdc.synthetic").getOrCreate()
+    ours, outputs = SparkSession.getActiveSession() is None, (options.initial_output, options.incremental_output)
+    builder = SparkSession.builder.appName("dbt_cdc.synthetic")
+    are_tables = _is_table(outputs[0], options.format)
+    # a table outlives the command in a catalog that does
+    spark = (builder.enableHiveSupport() if are_tables else builder).getOrCreate()
     try:
-        outputs = (options.initial_output, options.incremental_output)
-        raise_faults("the command", _table_faults(spark, *outputs) if _is_table(outputs[0], options.format) else [])
+        raise_faults("the command", _table_faults(spark, *outputs) if are_tables else [])
         first = synthetic.initial(spark, no_init_recs=options.no_init_recs, **same)
         _write(first, options.initial_output, options)
         print(f"{options.initial_output}: {options.no_init_recs} rows")
@@ -100,7 +102,7 @@ def _write(frame: DataFrame, output: str, options: argparse.Namespace) -> None:
 
 
 def _write_as(frame: DataFrame, output: str, options: argparse.Namespace) -> None:
-    """A folder; for `iceberg`, and for `delta` where the output has no slash, a table. What is there is replaced."""
+    """A folder; for `iceberg`, and for a `delta` output `schema.table`, a table. What is there is replaced."""
     if _is_table(output, options.format):
         frame.writeTo(output).using(options.format).createOrReplace()
         return
@@ -113,7 +115,7 @@ def _write_as(frame: DataFrame, output: str, options: argparse.Namespace) -> Non
 
 
 def _is_table(output: str, format_: str) -> bool:
-    return format_ == "iceberg" or (format_ == "delta" and "/" not in output)
+    return format_ == "iceberg" or (format_ == "delta" and "." in output and "/" not in output)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -129,8 +131,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("pct_del", help="share of the initial rows that are missing later, 0 to 1")
     parser.add_argument("pct_upd", help="share whose non-keys all change")
     parser.add_argument("pct_unchanged", help="share that stays as it is; the three add up to 1")
-    parser.add_argument("initial_output", help="folder, or table for --format iceberg or delta")
-    parser.add_argument("incremental_output", help="folder, or table for --format iceberg or delta")
+    parser.add_argument("initial_output", help="folder; for --format iceberg a table, for delta also schema.table")
+    parser.add_argument("incremental_output", help="the same, for the later load")
     parser.add_argument("--format", choices=FORMATS, default="csv", help="default: csv")
     parser.add_argument("--header", action="store_true", help="CSV files begin with the column names")
     parser.add_argument("--seed", type=int, default=0, help="other rows for another seed; default: 0")

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from dbt_cdc._hints import did_you_mean
 from dbt_cdc.synthetic._checks import number_faults
 
 #: Number of bits of a draw; the last bit of a value is the version's parity, so that an update always changes it.
@@ -147,4 +148,5 @@ def _types_faults(types: tuple[str, ...]) -> Iterator[str]:
         decimal = _DECIMAL.fullmatch(name)
         known = name in _TYPES or (decimal and 1 <= int(decimal[1]) <= 38 and int(decimal[2]) <= int(decimal[1]))
         if not known:
-            yield f"unknown type {name!r} of non-key columns. Known: {', '.join(_TYPES)}, decimal(p,s)"
+            hint = did_you_mean(name, _TYPES)
+            yield f"unknown type {name!r} of non-key columns{hint} Known: {', '.join(_TYPES)}, decimal(p,s)"

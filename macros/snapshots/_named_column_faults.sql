@@ -1,16 +1,14 @@
 {#- Columns that a snapshot's configuration names, looked for in its source before anything is written. A key and updated_at may
     be expressions, check_cols are columns only; dbt writes all of them into its SQL as they stand. -#}
 
-{%- macro _named_column_faults(names, strategy) -%}
+{%- macro _named_column_faults(names, strategy=none) -%}
+    {#- `strategy`: none: of check_cols alone. -#}
     {%- set known, faults = names | map('lower') | list, [] -%}
     {#- functions that Spark takes without parentheses -#}
     {%- set times = ['current_date', 'current_timestamp', 'localtimestamp'] -%}
     {%- set checked = config.get('check_cols') if dbt_cdc._goes_by_columns() else [] -%}
-    {%- set named = {
-        'unique_key': dbt_cdc._keys(strategy),
-        'updated_at': [strategy.updated_at],
-        'check_cols': [] if checked is string else checked,
-    } -%}
+    {%- set named = {'unique_key': dbt_cdc._keys(strategy), 'updated_at': [strategy.updated_at]} if strategy else {} -%}
+    {%- do named.update({'check_cols': [] if checked is string else checked}) -%}
     {%- for option in named -%}
         {%- for name in named[option] -%}
             {#- Spark takes 2020_sales as it stands, and 1d for a number -#}

@@ -31,7 +31,7 @@
         {%- do return([this ~ " does not exist; its first run makes it, columns included: dbt snapshot"]) -%}
     {%- endif -%}
     {%- if dbt_cdc._format_of(target) is none -%}
-        {%- do return([target ~ " is no Delta, Iceberg or Hudi table"]) -%}
+        {%- do return([target ~ " is no Delta, Iceberg or Hudi table: make one of its rows first, under its name"]) -%}
     {%- endif -%}
     {%- set faults = dbt_cdc._operational_type_faults(target, existing, options)
                      + dbt_cdc._partly_operational_faults(target, existing) -%}

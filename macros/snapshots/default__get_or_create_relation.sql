@@ -14,8 +14,19 @@
     {#- dbt's cache knows tables without the quotes that a name may need -#}
     {%- set relation = known[1].incorporate(quote_policy=this.quote_policy.to_dict()) -%}
     {%- set found = dbt_cdc._load_relation(relation) if execute and not known[0] else none -%}
-    {%- if found is none -%}{%- do return([known[0], relation]) -%}{%- endif -%}
     {#- dbt's strategies ask its cache for the table, too -#}
-    {%- do adapter.cache_added(found) -%}
-    {%- do return([true, found]) -%}
+    {%- if found is not none -%}{%- do adapter.cache_added(found) -%}{%- endif -%}
+    {%- set there, relation = known[0] or found is not none, found or relation -%}
+    {%- if there and execute and model.resource_type == 'snapshot' -%}{%- do dbt_cdc._check_before_strategy(relation) -%}{%- endif -%}
+    {%- do return([there, relation]) -%}
+{%- endmacro -%}
+
+
+{%- macro _check_before_strategy(table) -%}
+    {#- What would end in an error of Spark's: dbt's check strategy reads its columns from the source first of all. -#}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(table, config.get('file_format'))) -%}
+    {%- if dbt_cdc._goes_by_columns() and config.get('check_cols') is not string -%}
+        {%- set names = dbt_cdc._columns_of_source(model['compiled_code']) | map(attribute='name') | list -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._named_column_faults(names)) -%}
+    {%- endif -%}
 {%- endmacro -%}

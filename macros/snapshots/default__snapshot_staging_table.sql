@@ -1,8 +1,8 @@
 {#- What a snapshot run will change, worked out once.
 
-    dbt-spark turns what this macro returns into a view, which would be evaluated again and again. So the changes are
-    computed here, in one join of the source and the open records, and kept in a table of this run's own, from which the merge
-    reads. Of the view dbt asks the columns only: they are those that the table has by then.
+    dbt-spark would make a view of what this macro returns, to be evaluated again and again. So the changes are computed here,
+    in one join of the source and the open records, and kept in a table of this run's own, from which the merge reads; the
+    view is never made (spark__create_view_as).
     All that can be wrong is found here too, in the same table, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
@@ -28,7 +28,7 @@
     {%- do dbt_cdc._take_new_columns(shape, existing) -%}
     {%- do dbt_cdc._look_up_returning(shape) -%}
     {%- do model.update({'_dbt_cdc_shape': shape}) -%}
-    {%- do return('select * from ' ~ target_relation ~ ' where false') -%}
+    {%- do return('') -%}
 {%- endmacro -%}
 
 
@@ -43,8 +43,7 @@
 
 
 {%- macro _take_new_columns(shape, existing) -%}
-    {#- Those of the source. dbt would take them from the view that it makes of the changes, which over Iceberg lies in no
-        schema: it may find that of another snapshot or incremental model of the same name there. -#}
+    {#- Those of the source, which dbt would take from its view of the changes. -#}
     {%- set given = {} -%}
     {%- for name in shape.source_columns -%}{%- do given.update({name: shape.source_types[name | lower]}) -%}{%- endfor -%}
     {#- a history that was made by hand may lack this one, and later changes are found by it -#}

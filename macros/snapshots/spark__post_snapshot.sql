@@ -1,6 +1,7 @@
-{#- dbt-spark's own, then the temporary tables go, this run's and those of killed ones, and dbt's log line gets the counts. -#}
+{#- The temporary tables go, this run's and those of killed ones, and dbt's log line gets the counts. -#}
 {%- macro spark__post_snapshot(staging_relation) -%}
-    {%- do dbt.spark__post_snapshot(staging_relation) -%}
+    {#- the project has macros of its own for its snapshots -#}
+    {%- if '_dbt_cdc_shape' not in model -%}{%- do return(dbt.spark__post_snapshot(staging_relation)) -%}{%- endif -%}
     {%- set shape = model.pop('_dbt_cdc_shape') -%}
     {%- for relation in [shape.staging] + dbt_cdc._leftover_tables(shape.target) -%}
         {%- do run_query(dbt_cdc._drop_temporary(relation)) -%}

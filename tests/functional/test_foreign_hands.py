@@ -73,18 +73,21 @@ def test_the_whole_feed_again_with_a_new_column_is_told_what_it_is(project: Proj
 
 @pytest.mark.only_format("delta")
 def test_tables_of_another_format_than_the_configured_one_are_told_before_anything_is_written(project: Project) -> None:
+    snapped = "{%% snapshot snapped %%} {{ config(unique_key='id', strategy='check', check_cols='all'%s) }} select 1 as id {%% endsnapshot %%}"
     project.write({"models/own.sql": APPLIED % "(1, 'a', 1)", "models/compared.py": PYTHON % 1})
-    project.dbt("run")
+    project.write({"snapshots/snapped.sql": snapped % ""})
+    project.dbt("build")
     project.write(
         {
+            "snapshots/snapped.sql": snapped % ", file_format='iceberg'",
             "models/own.sql": (APPLIED % "(1, 'b', 2)").replace("unique_key", "file_format='iceberg', unique_key"),
             "models/compared.py": (PYTHON % 2).replace("unique_key", "file_format='iceberg', unique_key"),
         }
     )
-    error = project.error("run")
-    for table in ("own__events", "compared__base"):
+    error = project.error("build")
+    for table in ("own__events", "compared__base", "snapped"):
         assert f"{table} is a table of format 'delta', the config 'file_format' is 'iceberg': set it back" in error
-    assert error.count("nothing was written") == 2
+    assert error.count("nothing was written") == 3
     assert project.rows("select * from {schema}.own") == [(1, "a")]
     assert project.rows("select id, cast(eff_start_date as string) from {schema}.compared") == [(1, "2024-01-01")]
     assert project.rows("select max(eff_start_date) = date'2024-01-01' from {schema}.compared__base") == [(True,)]

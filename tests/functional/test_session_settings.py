@@ -203,29 +203,3 @@ def test_text_with_a_zone_is_an_instant_in_feeds_where_the_word_means_another_ty
     assert project.columns("events") == [("at", "timestamp"), ("ats", "array<timestamp>"), ("_ts", "timestamp")]
     found = "select unix_seconds(at), unix_seconds(ats[0]), unix_seconds(_ts) from {schema}.events"
     assert project.rows(found) == [(1699992800, 1699992800, 1700000000)] * 2
-
-
-@pytest.mark.one_format("iceberg")
-def test_catalogs_that_hold_no_views_are_told_by_type_and_by_class(
-    project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    project.write(
-        {
-            "macros/told.sql": "{% macro told() %}{% do print('views: ' ~ dbt_cdc._catalog_holds_views()) %}{% endmacro %}"
-        }
-    )
-    own = "spark.sql.catalog.spark_catalog."
-    answers = []
-    for kind, value in (
-        ("type", "glue"),
-        ("type", "rest"),
-        ("catalog-impl", "org.apache.iceberg.hadoop.HadoopCatalog"),
-        ("catalog-impl", "org.apache.iceberg.nessie.NessieCatalog"),
-        ("jdbc.schema-version", "V0"),
-        ("jdbc.schema-version", "V1"),
-    ):
-        given = {own + "type": "" if kind == "catalog-impl" else "jdbc", own + kind: value}
-        with session_conf(project.spark, given):
-            project.dbt("run-operation", "told")
-        answers += [line for line in capsys.readouterr().out.splitlines() if line.startswith("views: ")]
-    assert answers == [f"views: {held}" for held in (False, True, False, True, False, True)]

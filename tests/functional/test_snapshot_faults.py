@@ -89,8 +89,15 @@ def test_a_snapshot_macro_of_the_project_itself_stops_the_run_unless_it_calls_th
     merge = macro.replace("MERGE", "dbt_spark.spark__snapshot_merge_sql(target, source, insert_cols)")
     project.write({"macros/merge.sql": merge + table + staging})
     project.sql("drop table {schema}.s")
+    # stock dbt-spark takes one key column only
+    one_key = (SNAPSHOT % "{operational_metadata: false}").replace("[id, region]", "id")
+    project.write({"snapshots/s.yml": one_key})
     project.dbt("snapshot")
     assert contents(project) == [(1, "eu", "b", True)]
+    supply(project, "(1, 'eu', 'c', 2)", f"{COLUMNS}, size")
+    project.dbt("snapshot")
+    assert contents(project) == [(1, "eu", "b", False), (1, "eu", "c", True)]
+    assert dict(project.columns("s"))["size"] == "int"
     write(project, "{operational_metadata: true}")
     assert "dbt finds macro.consumer." in project.error("snapshot") + project.new_log()
 
@@ -188,6 +195,11 @@ def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_th
     assert project.rows(
         "select id, `the region`, cast(effective_end_timestamp as string) like '9000-12-31 23:59:59' from {schema}.s order by 2"
     ) == [(1, "EU", True), (1, "eu", False)]
+    # dbt looks for them in the source before it comes to the package's checks
+    project.write({"snapshots/s.yml": right.replace("[status,", "[statsu,")})
+    error = project.error("snapshot")
+    assert "check_cols: the source has no such column: unknown column 'statsu', did you mean 'status'?" in error
+    assert project.rows("select count(*) from {schema}.s") == [(2,)]
 
 
 @pytest.mark.one_format("iceberg")
@@ -332,6 +344,8 @@ def test_a_view_of_the_same_name_that_another_node_left_does_no_harm(project: Pr
     added = dict(project.columns("s")).keys() - dict(columns).keys()
     assert added == {"size"}
     assert contents(project) == [(1, "eu", "a", False), (1, "eu", "b", True)]
+    # nor any to it: the incremental model may not have merged it yet
+    assert project.rows("select * from s__dbt_tmp") == [(1, "eu", 2)]
 
 
 @pytest.mark.only_format("delta")

@@ -11,7 +11,8 @@
       part          --empty or --sample: it moves nothing -#}
 
 {%- macro _edge_name(relation) -%}
-    {%- do return(relation.schema ~ '.' ~ (adapter.quote(relation.identifier) if '.' in relation.identifier else relation.identifier)) -%}
+    {%- set name = adapter.quote(relation.identifier) if '.' in relation.identifier else relation.identifier -%}
+    {%- do return(dbt_cdc._without_own_catalog(relation.schema) ~ '.' ~ name) -%}
 {%- endmacro -%}
 
 

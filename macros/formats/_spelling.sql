@@ -2,19 +2,21 @@
     {#- A name (a table's, or of a part of it) in small and capital letters of its own for what is asked of it. Spark looks a
         name up once in a statement and drops what the second use asks for (options, a range of versions): a union or join
         of two ranges would give the rows of the first for both. Catalogs do not mind the letters' case. An ephemeral model
-        is part of its readers' statements, so all nodes of a run share the spellings while there are any left. (A process may
-        keep its graph for many runs.) -#}
-    {%- set run = 'dbt_cdc_spellings ' ~ invocation_id -%}
-    {%- set shared, own = graph.setdefault(run, {}), (model | default({})).setdefault(run, {}) -%}
-    {%- set asked = relation ~ ' ' ~ asked -%}
-    {%- set spelled = dbt_cdc._free_spelling(relation ~ ' ', name, asked, shared)
-        or dbt_cdc._free_spelling(relation ~ ' ', name, asked, own) -%}
-    {%- if spelled is none -%}
+        is part of its readers' statements, so all nodes of a run share the spellings while there are any left. -#}
+    {%- set shared = dbt_cdc._of_this_run().setdefault('spellings', {}) -%}
+    {%- set own = dbt_cdc._of_this_run().setdefault('spellings of ' ~ dbt_cdc._running(), {}) -%}
+    {%- set asked, found = relation ~ ' ' ~ asked, namespace(spelled=none) -%}
+    {%- set found.spelled = dbt_cdc._free_spelling(relation ~ ' ', name, asked, shared) -%}
+    {%- if found.spelled is none or own.get(relation ~ ' ' ~ found.spelled, asked) != asked -%}
+        {#- none is left, or this node asks another range by it -#}
+        {%- set found.spelled = dbt_cdc._free_spelling(relation ~ ' ', name, asked, own) -%}
+    {%- endif -%}
+    {%- if found.spelled is none -%}
         {%- do dbt_cdc._raise_faults(["it asks for more ranges of " ~ name ~ " than one statement can tell apart. "
             ~ "Make a model for each range"]) -%}
     {%- endif -%}
-    {%- do own.update({relation ~ ' ' ~ spelled: asked}) -%}
-    {%- do return(spelled) -%}
+    {%- do own.update({relation ~ ' ' ~ found.spelled: asked}) -%}
+    {%- do return(found.spelled) -%}
 {%- endmacro -%}
 
 

@@ -44,6 +44,9 @@
     {%- for name in names if modules.re.fullmatch(failing.pattern, name | lower) -%}
         {%- do faults.append(failing.fault % name) -%}
     {%- endfor -%}
+    {%- for name in names if '${' in name -%}
+        {%- do faults.append("column '" ~ name ~ "': Spark puts a setting in place of ${…} wherever it stands: rename it") -%}
+    {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}
 

@@ -2,7 +2,7 @@
     stop any run, all else a run of nodes that use it. Then cdc_metadata is made, if a node reads by ref_changes. -#}
 {%- macro _on_run_start() -%}
     {%- if execute -%}
-        {%- if adapter.dbt_cdc_quiet is defined -%}{%- do adapter.dbt_cdc_quiet() -%}{%- endif -%}
+        {%- if adapter.dbt_cdc_quiet is defined and dbt_cdc._nodes_using_package() -%}{%- do adapter.dbt_cdc_quiet() -%}{%- endif -%}
         {%- set plain, readers = dbt_cdc._plain_nodes_with_options(), dbt_cdc._selected_readers() -%}
         {%- do dbt_cdc._raise_run_faults(
             dbt_cdc._python_part_faults() + dbt_cdc._var_faults() + dbt_cdc._session_faults() + dbt_cdc._dispatch_faults()

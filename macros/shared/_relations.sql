@@ -43,8 +43,19 @@
 
 {%- macro _own_catalog() -%}
     {#- The session's: the same for all nodes of a run. -#}
-    {%- if 'dbt_cdc_catalog' not in graph -%}
-        {%- do graph.update({'dbt_cdc_catalog': run_query('select current_catalog()').rows[0][0]}) -%}
+    {%- set found = dbt_cdc._of_this_run() -%}
+    {%- if 'catalog' not in found -%}
+        {%- do found.update({'catalog': run_query('select current_catalog()').rows[0][0]}) -%}
     {%- endif -%}
-    {%- do return(graph['dbt_cdc_catalog']) -%}
+    {%- do return(found.catalog) -%}
+{%- endmacro -%}
+
+
+{%- macro _of_this_run() -%}
+    {#- What its nodes find out for each other. A process may keep its graph for many runs. -#}
+    {%- set own = 'dbt_cdc ' ~ invocation_id -%}
+    {%- if own not in graph -%}
+        {%- for key in graph.keys() | list if key.startswith('dbt_cdc ') and key != own -%}{%- do graph.pop(key, none) -%}{%- endfor -%}
+    {%- endif -%}
+    {%- do return(graph.setdefault(own, {})) -%}
 {%- endmacro -%}

@@ -600,8 +600,12 @@ KILLED = "{{ exceptions.raise_compiler_error('killed') if execute and var('run')
 
 BY_VERSION_AND_NOT = {
     "models/models.yml": """
-        sources: [{name: raw, schema: '{{ target.schema }}', tables: [{name: orders}]}]
+        sources:
+          - {name: raw, schema: '{{ target.schema }}', tables: [{name: orders}]}
+          - {name: whole, schema: 'spark_catalog.{{ target.schema }}', tables: [{name: orders}]}
         models:
+          - name: changes
+            config: {meta: {dbt_cdc: {ref_changes_by: version}}}
           - name: python_changes
             config: {run: "{{ var('run') }}", meta: {dbt_cdc: {ref_changes_by: version}}}
           - name: python_rows
@@ -609,7 +613,8 @@ BY_VERSION_AND_NOT = {
           - name: python_second
             config: {run: "{{ var('run') }}"}
     """,
-    "models/changes.sql": read_by("source('raw', 'orders'), by='version'"),  # by the reader's own key
+    # by the reader's own key; a name with the session's catalog is the same edge
+    "models/changes.sql": read_by("source('whole', 'orders')"),
     # a reader of a reader's changes, which have an `_op` of their own
     "models/second.sql": read_by("'changes', by='version'", select="id, amount, _op"),
     "models/killed.sql": read_by(

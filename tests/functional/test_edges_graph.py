@@ -14,8 +14,6 @@ from dbt_common import invocation
 
 from tests.support.project import Project
 
-pytestmark = pytest.mark.one_format("iceberg")
-
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }}\n"
 RUN = "{{ var('run') }} as run"
 STAMP = "timestamp '2024-01-%02d'"
@@ -82,6 +80,7 @@ def write(project: Project, sources: str) -> None:
     project.write({"models/models.yml": YAML % sources, "snapshots/people.yml": SNAPSHOT})
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_graph_of_readers_ends_complete_and_reads_each_change_once(
     project: Project, make_project: Callable[[], Project]
 ) -> None:
@@ -260,6 +259,7 @@ def test_of_two_runs_at_once_no_older_row_stays_over_a_newer_one(
     assert rows("raced_column") == rows("raced_version") == [(1, 15), (2, 20)]
 
 
+@pytest.mark.one_format("iceberg")
 def test_of_two_runs_at_once_the_lower_watermark_holds_whatever_was_made_anew(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,3 +127,26 @@ def test_tables_with_capitals_in_their_names_follow_three_days(project: Project)
         project.write({"models/asked.sql": "{{ config(materialized='table') }}" + asked % relation})
         project.dbt("run", "--select", "asked", "--vars", "{day: 3}")
         assert project.rows("select * from {schema}.asked") == [("u", "c")]
+
+
+SPELLINGS = """
+{% macro spell() %}
+    {# two spellings, by which other nodes of the run ask other ranges #}
+    {% do dbt_cdc._of_this_run().update({'spellings': {'s.t1 t1': 's.t1 first', 's.t1 T1': 's.t1 second'}}) %}
+    {% set third = dbt_cdc._spelling('s.t1', 't1', 'third') %}
+    {% set fourth = dbt_cdc._spelling('s.t1', 't1', 'first' if third == 't1' else 'second') %}
+    {% do print('spelled: ' ~ [third, fourth] | sort(case_sensitive=true) | join(', ')) %}
+    {% do dbt_cdc._spelling('s.t1', 't1', 'fifth') %}
+{% endmacro %}
+"""
+
+
+@pytest.mark.one_format("iceberg")
+def test_two_ranges_of_one_statement_never_share_a_spelling(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project.write({"macros/spell.sql": SPELLINGS})
+    assert "asks for more ranges of t1 than one statement can tell apart" in (
+        project.error("run-operation", "spell") + project.new_log()
+    )
+    assert "spelled: T1, t1" in capsys.readouterr().out.splitlines()

@@ -43,6 +43,7 @@ RANGES = {
     "up_to_nothing": ("end='earliest', format='net'", []),
     "to_latest": ("begin='{v[2]}'", [3]),
     "nothing_yet": ("begin='{v[3]}'", []),
+    "from_the_next": ("begin='{next}'", []),
     "same": ("begin='{v[1]}', end='{v[1]}'", []),
     "from_the_future": ("begin='2999-01-01 00:00:00'", []),
     "between": ("begin='{m[3]}', end='{m[3]}'", []),
@@ -70,12 +71,15 @@ def ranges(spark: SparkSession, target: dict[str, Any]) -> Iterator[Asked]:
         names: dict[str, Any] = {"made": datetime.datetime.now(datetime.timezone.utc)}
         changes.write("x", *WRITES)
         names["v"], names["m"] = zip(*changes.commits("x")[-4:], strict=True)
+        names["next"] = int(names["v"][-1]) + 1  # which will be one, or may
         names["just_before"] = [moment - datetime.timedelta(microseconds=1) for moment in names["m"]]
         names["in_tokyo"] = [moment + datetime.timedelta(hours=9) for moment in names["m"]]
         asked = {
             model: f"'{{schema}}.x', unique_key='id', {question.format(**names)}"
             for model, (question, _) in RANGES.items()
         }
+        if changes.format == "iceberg":  # whose versions have no order
+            del asked["from_the_next"]
         if changes.format == "hudi":  # does not tell when a table was made
             del asked["since_created"]
         else:
@@ -96,6 +100,8 @@ def test_begin_is_exclusive_and_end_inclusive_for_versions_and_timestamps(ranges
     changes, (_, told) = ranges.changes, RANGES[model]
     if model == "since_created" and changes.format == "hudi":
         pytest.skip("Hudi does not tell when a table was made")
+    if model == "from_the_next" and changes.format == "iceberg":
+        pytest.skip("Iceberg's versions have no order")
     answer = [(row["op"], row["before"], row["after"], row["ts"]) for row in changes.rows(model, "x")]
     assert answer == [(*CHANGES[write], ranges.moments[write]) for write in told]
     assert changes.project.columns(model) == changes.project.columns("to_latest")

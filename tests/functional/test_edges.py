@@ -925,6 +925,7 @@ def test_what_was_deleted_upstream_reaches_apply_changes_whose_table_is_built_an
     assert project.rows(history) == [(3, 6, 6, None)]
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_readers_key_that_is_not_its_upstreams_is_refused_where_changes_show_it(project: Project) -> None:
     project.sql(f"create table {{schema}}.orders (id int, customer int, amount int) using {project.file_format}")
     project.sql("insert into {schema}.orders values (1, 7, 10), (2, 7, 20), (3, 8, 30)")

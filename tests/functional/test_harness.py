@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from tests.support.project import Project
 
 
+@pytest.mark.one_format("iceberg")
 def test_sql_and_python_models_and_a_stock_snapshot_build_side_by_side(project: Project) -> None:
     project.configure(dispatch=False)
     project.write(

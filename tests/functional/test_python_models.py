@@ -154,6 +154,7 @@ PANDAS_ON_SPARK_MODEL = """
 """
 
 
+@pytest.mark.one_format("iceberg")
 @pytest.mark.filterwarnings("ignore:'PYARROW_IGNORE_TIMEZONE'", "ignore:If `index_col` is not specified")
 def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Project) -> None:
     project.configure(models={"+materialized": "table"})

@@ -274,6 +274,7 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
         assert dict(project.columns(name))["v"] == column_type
 
 
+@pytest.mark.one_format("iceberg")
 def test_a_column_of_another_kind_is_refused(project: Project) -> None:
     # more fields than Spark names in the text of a type
     long = ", ".join(f"'f{n}', {n}" for n in range(30))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.project import Project
 from tests.support.snapshots import HIGH, SOURCES, snapshot, supply
 
 
+@pytest.mark.one_format("iceberg")
 def test_the_articles_three_days_give_its_nine_rows_with_three_process_ids(project: Project) -> None:
     project.write(
         {

@@ -265,12 +265,13 @@ def test_a_snapshot_whose_name_needs_quotes_goes_on(project: Project) -> None:
 
 
 @pytest.mark.only_format("delta")  # which plans no MERGE on such a column
-@pytest.mark.parametrize("meta", [{}, ON], ids=["stock columns", "operational columns"])
-def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta: dict[str, Any]) -> None:
-    key = {"unique_key": ["id", "part"], "hard_deletes": "invalidate", "meta": meta}
-    joined = {**CHECKED, **key, "unique_key": "concat(id, '-', part)"}
-    trimmed = {**CHECKED, **key, "unique_key": "trim(id)", "check_cols": ["status"]}
-    write(project, s={**CHECKED, **key}, timed={**BY_TIME, **key, "updated_at": "at"}, joined=joined, trimmed=trimmed)
+def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project) -> None:
+    key = {"unique_key": ["id", "part"], "hard_deletes": "invalidate"}
+    checked, timed = {**CHECKED, **key}, {**BY_TIME, **key, "updated_at": "at"}
+    joined = {**checked, "unique_key": "concat(id, '-', part)"}
+    trimmed = {**checked, "unique_key": "trim(id)", "check_cols": ["status"]}
+    on = {"checked_on": {**checked, "meta": ON}, "timed_on": {**timed, "meta": ON}}
+    write(project, checked=checked, timed=timed, joined=joined, trimmed=trimmed, **on)
     project.sql("create table {schema}.things (id char(5), part int, status string, at char(26)) using delta")
     project.sql(
         "insert into {schema}.things values ('k1', 1, 'a', '2024-01-01 00:00:00'), ('k2', 1, 'b', '2024-01-01 00:00:00')"
@@ -282,23 +283,17 @@ def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta
     project.dbt("snapshot")
     project.sql("insert into {schema}.things values ('k2', 1, 'b', '2024-01-01 00:00:00')")
     project.dbt("snapshot")
-    versions = "select id, status, dbt_valid_to is null from {schema}.timed order by 1, dbt_valid_from"
-    assert project.rows(versions) == [
-        ("k1   ", "a", False),
-        ("k1   ", "z", True),
-        ("k2   ", "b", False),
-        ("k2   ", "b", True),
-        ("k3   ", "c", True),
-    ]
-    assert project.rows("select id, part, status, dbt_valid_to is null from {schema}.s order by 1, dbt_valid_from") == [
-        ("k1   ", 1, "a", False),
-        ("k1   ", 1, "z", True),
-        ("k2   ", 1, "b", False),
-        ("k2   ", 1, "b", True),
-        ("k3   ", 1, "c", True),
-    ]
+    versions = "select id, part, status, dbt_valid_to is null from {schema}.%s order by 1, dbt_valid_from"
+    for name in ("checked", "timed", "checked_on", "timed_on"):
+        assert project.rows(versions % name) == [
+            ("k1   ", 1, "a", False),
+            ("k1   ", 1, "z", True),
+            ("k2   ", 1, "b", False),
+            ("k2   ", 1, "b", True),
+            ("k3   ", 1, "c", True),
+        ], name
     # a source that fills nothing up any more
-    before = {name: project.contents(name) for name in ("s", "timed", "joined")}
+    before = {name: project.contents(name) for name in ("checked", "timed", "joined", "checked_on", "timed_on")}
     supply(
         project,
         "('k1', 1, 'z', '2024-01-02 00:00:00'), ('k4   ', 1, 'd', '2024-01-02 00:00:00')",
@@ -306,7 +301,7 @@ def test_a_key_of_a_fixed_length_is_closed_and_comes_back(project: Project, meta
     )
     error = project.error("snapshot")
     told = "a part of unique_key, is char(5), and 1 new key(s) are shorter: the table would fill them up with spaces"
-    assert error.count(told) == 3 and "Give rpad(`id`, 5) in the snapshot's query" in error
+    assert error.count(told) == 5 and "Give rpad(`id`, 5) in the snapshot's query" in error
     assert {name: project.contents(name) for name in before} == before
     assert project.rows("select id, status, dbt_valid_to is null from {schema}.trimmed order by 1, dbt_valid_from") == [
         ("k1   ", "a", False),

@@ -74,7 +74,6 @@ def measure(arguments: argparse.Namespace) -> list[dict[str, float]]:
             snapshots(project, name, 1000)
         measured = snapshots(project, "big", arguments.rows)
         check(project, arguments.rows)
-        project.drop_schema()
         spark.stop()
     return measured
 

@@ -10,7 +10,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from integration_tests import quick_spark
 from tests.support.project import Project
-from tests.support.shared import temporary_project
+from tests.support.shared import new_project
 from tests.support.spark import profile_target, start_session, test_settings
 
 #: A proxy that is not there: jars come from what `make setup` has fetched, as in a user's later runs.
@@ -113,10 +112,9 @@ def target(table_format: str, settings: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def make_project(spark: SparkSession, target: dict[str, Any], tmp_path: Path) -> Iterator[Callable[[], Project]]:
-    """Makes projects, each with a schema that goes when the test ends."""
-    with ExitStack() as made:
-        yield lambda: made.enter_context(temporary_project(spark, target, tmp_path))
+def make_project(spark: SparkSession, target: dict[str, Any], tmp_path: Path) -> Callable[[], Project]:
+    """Makes projects, each with a schema of its own."""
+    return lambda: new_project(spark, target, tmp_path)
 
 
 @pytest.fixture

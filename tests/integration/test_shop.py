@@ -46,7 +46,6 @@ def days(spark: SparkSession, target: dict[str, Any], table_format: str) -> Iter
                 accounts = set(project.rows("select operation, count(*) from {schema}.accounts group by all"))
                 second = SecondDay(project.run_results()["accounts"], project.log(), accounts)
         yield project, second
-        project.drop_schema()
 
 
 @pytest.fixture

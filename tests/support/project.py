@@ -145,10 +145,3 @@ class Project:
         tables = self.spark.sql(f"show tables in {self.schema}").collect()
         views = self.spark.sql(f"show views in {self.schema}").collect()
         return {row[1] for row in [*tables, *views] if not row.isTemporary}
-
-    def drop_schema(self) -> None:
-        """Drop all that is in the schema, then the schema (not every catalog knows `cascade`)."""
-        views = {row[1] for row in self.spark.sql(f"show views in {self.schema}").collect() if not row.isTemporary}
-        for name in self.tables():
-            self.spark.sql(f"drop {'view' if name in views else 'table'} if exists {self.schema}.`{name}`")
-        self.spark.sql(f"drop schema if exists {self.schema}")

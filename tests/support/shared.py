@@ -1,4 +1,4 @@
-"""Projects that go, with their tables, when the tests that read them end."""
+"""Projects of schemas of their own: what lies in a schema stays until the warehouse goes, at the end of the run."""
 
 from __future__ import annotations
 
@@ -16,21 +16,16 @@ from tests.support.project import Project
 _numbers = itertools.count(1)
 
 
-@contextmanager
-def temporary_project(spark: SparkSession, target: Mapping[str, Any], folder: Path) -> Iterator[Project]:
-    """A project below a folder, with a schema of its own that goes afterwards."""
+def new_project(spark: SparkSession, target: Mapping[str, Any], folder: Path) -> Project:
+    """A project below a folder, with a schema of its own."""
     number = next(_numbers)
     schema = f"test_{number}"
     spark.sql(f"create schema if not exists {schema}")
-    project = Project(folder / f"project_{number}", spark, schema, target)
-    try:
-        yield project
-    finally:
-        project.drop_schema()
+    return Project(folder / f"project_{number}", spark, schema, target)
 
 
 @contextmanager
 def shared_project(spark: SparkSession, target: Mapping[str, Any]) -> Iterator[Project]:
     """A project that several tests read: its runs are made once, in a fixture of a module or class."""
-    with tempfile.TemporaryDirectory() as folder, temporary_project(spark, target, Path(folder)) as project:
-        yield project
+    with tempfile.TemporaryDirectory() as folder:
+        yield new_project(spark, target, Path(folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import pytest
 
@@ -27,22 +28,12 @@ def build(project: Project, rows: str, *select: str) -> None:
     project.dbt("run", *select, "--vars", json.dumps({"rows": rows}))
 
 
-def waiting(project: Project) -> str:
-    """What cdc_summary says of rows that wait for the reader."""
+def waiting(project: Project) -> dict[str, str]:
+    """What cdc_summary says of rows that wait for each reader."""
     project.dbt("run-operation", "cdc_summary")
-    line = [line for line in project.log().splitlines() if f"{project.schema}.reader " in line][-1]
-    return re.split(" {2,}", line.strip())[-2]
-
-
-def test_a_table_that_dbt_replaces_is_compared_with_what_was_read(project: Project) -> None:
-    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
-    build(project, FIRST)
-    assert project.rows(READ) == [(1, "a", "i"), (2, "b", "i"), (3, "c", "i")]
-    build(project, SECOND, "--select", "orders")
-    assert waiting(project) == "3"
-    build(project, SECOND)
-    assert project.rows(READ) == [(1, "a", "i"), (2, "B", "u"), (3, "c", "d"), (4, "d", "i")]
-    assert waiting(project) == "0"
+    edges = re.findall(rf"(?m)^{project.schema}\.\w+  .*$", project.new_log())
+    cells = [re.split(" {2,}", edge) for edge in edges]
+    return {destination.removeprefix(f"{project.schema}."): rows for _, destination, *_, rows, _ in cells}
 
 
 LOGGED = UPSTREAM.replace(
@@ -51,14 +42,47 @@ LOGGED = UPSTREAM.replace(
 )
 
 
-def test_a_table_that_keeps_a_log_is_compared_once_both_are_made_anew(project: Project) -> None:
-    project.write({"models/orders.sql": LOGGED, "models/reader.sql": READER})
-    build(project, FIRST)
-    project.dbt("run", "--full-refresh", "--select", "orders", "--vars", json.dumps({"rows": SECOND}))
-    assert waiting(project) == "3"
-    build(project, SECOND, "--select", "reader")
-    assert project.rows(READ) == [(1, "a", "i"), (2, "B", "u"), (3, "c", "d"), (4, "d", "i")]
-    assert waiting(project) == "0"
+def test_a_table_that_is_made_anew_or_taken_back_is_compared_with_what_was_read(project: Project) -> None:
+    upstreams = {"replaced": UPSTREAM, "logged": LOGGED, "gone_again": UPSTREAM, "taken_back": UPSTREAM}
+    for name, text in upstreams.items():
+        reader = READER.replace("'orders'", f"'{name}'")
+        project.write({f"models/{name}.sql": text.replace("'rows'", f"'{name}'"), f"models/of_{name}.sql": reader})
+    given = dict.fromkeys(upstreams, FIRST) | {"gone_again": SECOND}
+
+    def run(*arguments: str) -> None:
+        project.dbt("run", *arguments, "--vars", json.dumps(given))
+
+    def read(name: str) -> list[tuple[Any, ...]]:
+        return project.rows(READ.replace("reader", f"of_{name}"))
+
+    run()
+    first = [(1, "a", "i"), (2, "b", "i"), (3, "c", "i")]
+    assert read("replaced") == read("logged") == read("taken_back") == first
+    if project.file_format == "delta":
+        back = "restore table {schema}.taken_back to version as of 0"
+    else:
+        ((snapshot,),) = project.rows("select snapshot_id from {schema}.taken_back.refs")
+        back = f"call system.rollback_to_snapshot('{{schema}}.taken_back', {snapshot})"
+    project.sql("delete from {schema}.taken_back where id = 1")
+    project.sql("update {schema}.taken_back set v = 'B' where id = 2")
+    given |= {"replaced": SECOND, "logged": SECOND, "gone_again": BETWEEN}
+    # a log and its table are made anew, both
+    run("--full-refresh", "--select", "replaced", "logged", "gone_again")
+    told = waiting(project)
+    assert (told["of_replaced"], told["of_logged"]) == ("3", "3")
+    # a run was killed: its write was done, its watermark not moved
+    project.sql("update {schema}.of_gone_again set v = 'X' where id = 2")
+    project.sql("insert into {schema}.of_gone_again values (5, 'e', 'i')")
+    given["gone_again"] = SECOND
+    run("--exclude", "logged", "taken_back")
+    second = [(1, "a", "i"), (2, "B", "u"), (3, "c", "d"), (4, "d", "i")]
+    assert read("replaced") == read("logged") == second
+    assert read("gone_again") == [(1, "a", "i"), (2, "B", "u"), (4, "d", "i"), (5, "e", "d")]
+    assert read("taken_back") == [(1, "a", "d"), (2, "B", "u"), (3, "c", "i")]
+    assert set(waiting(project).values()) == {"0"}
+    project.sql(back)
+    run("--select", "of_taken_back")
+    assert read("taken_back") == [(1, "a", "i"), (2, "b", "u"), (3, "c", "i")]
 
 
 @pytest.mark.only_format("iceberg")  # Delta's history goes on, and tells what was renamed
@@ -67,7 +91,7 @@ def test_a_table_made_anew_with_a_renamed_column_asks_for_a_full_refresh(project
     build(project, FIRST)
     project.write({"models/orders.sql": UPSTREAM.replace("t(id, v)", "t(id, w)")})
     build(project, SECOND, "--select", "orders")
-    assert waiting(project) == "needs --full-refresh"
+    assert waiting(project) == {"reader": "needs --full-refresh"}
     message = project.error("run", "--select", "reader", "--vars", json.dumps({"rows": SECOND}))
     assert "is no longer in its history" in message and "run this model with --full-refresh" in message
 
@@ -110,31 +134,3 @@ def test_a_table_that_is_not_the_packages_keeps_no_watermarks(project: Project) 
         error = project.error(*command, *rows) + project.new_log()
         assert "cdc_metadata, which is there and was not made for it" in error
     assert project.tables() == {"cdc_metadata"}
-
-
-def test_what_a_killed_run_read_of_a_table_that_is_gone_again_is_taken_back(project: Project) -> None:
-    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
-    build(project, SECOND)
-    build(project, BETWEEN, "--select", "orders")
-    # its write was done, its watermark not moved
-    project.sql("update {schema}.reader set v = 'X' where id = 2")
-    project.sql("insert into {schema}.reader values (5, 'e', 'i')")
-    build(project, SECOND)
-    assert project.rows(READ) == [(1, "a", "i"), (2, "B", "u"), (4, "d", "i"), (5, "e", "d")]
-
-
-def test_a_table_that_is_taken_back_to_an_older_version_is_compared_with_what_was_read(project: Project) -> None:
-    project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
-    build(project, FIRST)
-    if project.file_format == "delta":
-        back = "restore table {schema}.orders to version as of 0"
-    else:
-        ((snapshot,),) = project.rows("select snapshot_id from {schema}.orders.refs")
-        back = f"call system.rollback_to_snapshot('{{schema}}.orders', {snapshot})"
-    project.sql("delete from {schema}.orders where id = 1")
-    project.sql("update {schema}.orders set v = 'B' where id = 2")
-    build(project, FIRST, "--select", "reader")
-    assert project.rows(READ) == [(1, "a", "d"), (2, "B", "u"), (3, "c", "i")]
-    project.sql(back)
-    build(project, FIRST, "--select", "reader")
-    assert project.rows(READ) == [(1, "a", "i"), (2, "b", "u"), (3, "c", "i")]

@@ -26,6 +26,11 @@ def model(first: str, second: str, meta: dict[str, Any], meta_then: dict[str, An
     )
 
 
+def at_once(batch: str, meta: dict[str, Any], **config: Any) -> str:
+    """What is wrong in the first batch already."""
+    return model(batch, batch, meta, **config)
+
+
 NESTED = """
     select *, case when id = 3 then array() else array('a', null) end as list,
         named_struct('x', 1, 'y', cast(null as int)) as rec
@@ -55,35 +60,6 @@ REFUSED = {
             "nothing was written",
             "1 row(s) have NULL in sequence_by seq",
             '{"id":7,"sequence":null}: give every event its place in the order, in the model',
-        ],
-    ),
-    "null_in_a_struct": (
-        model(FIRST, batch("(1, 'z', 'U', 9), (7, 'x', 'U', null)"), {**GOOD, "sequence_by": "struct(op, seq)"}),
-        ["1 row(s) have NULL in sequence_by struct(op, seq)"],
-    ),
-    "unknown_sequence": (
-        model(FIRST, FIRST, GOOD, {**GOOD, "sequence_by": "sec", "except_column_list": ["opp"]}),
-        ["sequence_by: unknown column 'sec', did you mean 'seq'?", "unknown column 'opp'"],
-    ),
-    "null_system": (
-        model(FIRST, batch("(1, 'z', 'U', null), (3, 'd', 'U', 9)"), BITEMPORAL, {**BITEMPORAL, "sequence_by": "1"}),
-        ['1 row(s) have NULL in system_sequence_by seq, for example {"id":1,"sequence":1,"system":null}'],
-    ),
-    "null_part": (
-        model(FIRST, batch("(1, 'z', 'U', 9), (1, null, 'U', 9)"), SCD2, unique_key=["id", "v"]),
-        [
-            '1 row(s) have NULL in the key id, v (only a truncate may, under stored_as_scd_type 1), for example {"id":1,"v":null,"sequence":9}'
-        ],
-    ),
-    "null_in_a_list": (
-        model(FIRST, batch("(1, 'z', null, 9), (7, 'x', 'U', 9)"), {**GOOD, "sequence_by": ["seq", "op"]}),
-        ["1 row(s) have NULL in sequence_by seq, op"],
-    ),
-    "conflict_in_one_moment": (
-        model(FIRST, batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), BITEMPORAL),
-        [
-            '1 key(s) have different events with the same sequence, for example {"id":1,"sequence":9,"system":9}: make'
-            " sequence_by or system_sequence_by tell them apart"
         ],
     ),
     "too_many_known_deletes": (
@@ -132,24 +108,6 @@ REFUSED = {
             " sequence_by tell them apart, or set 'on_conflict: resolve'",
         ],
     ),
-    "two_columns_of_a_name": (
-        model(FIRST, "select 1 as id, 'a' as v, 'b' as V, 'U' as op, 2 as seq", SCD2),
-        ["the model gives two columns called 'v': give each a name of its own"],
-    ),
-    "interval": (
-        model(FIRST, "select 1 as id, interval 1 day as v, 'U' as op, 2 as seq", GOOD),
-        ["column 'v' is an interval day, which tables don't keep: cast it in the model"],
-    ),
-    "two_conflicts_of_a_key": (
-        model(FIRST, batch("(1, 'z', 'U', 8), (1, 'y', 'U', 8), (1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
-        [
-            '1 key(s) have different events with the same sequence, for example {"id":1,"sequence":8} {"id":1,"sequence":9}'
-        ],
-    ),
-    "conflict_inside": (
-        model(FIRST, batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
-        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":9}', "on_conflict: resolve"],
-    ),
     "conflict_with_earlier": (
         model(FIRST, batch("(1, 'z', 'U', 1), (4, 'n', 'U', 1)"), SCD2),
         ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":1}'],
@@ -157,22 +115,6 @@ REFUSED = {
     "conflict_in_a_null_within": (
         model(NESTED.format(FIRST), NESTED_OTHERWISE.format(FIRST), SCD2),
         ["3 key(s) have different events with the same sequence"],
-    ),
-    "unknown_set_column": (
-        model(
-            "select *, cast(null as array<string>) as cols from (" + FIRST + ")",
-            batch("(1, 'z', 'U', 9, array('v', 'w'))", "id, v, op, seq, cols"),
-            {**GOOD, "columns_to_update": "cols"},
-        ),
-        ["1 row(s) name columns in cols that the batch does not have", '"cols":["v","w"]'],
-    ),
-    "unknown_columns": (
-        model(FIRST, FIRST, SCD2, {**SCD2, "except_column_list": ["opp", "seq"], "track_history_column_list": ["w"]}),
-        ["unknown column 'opp', did you mean 'op'?", "unknown column 'w'"],
-    ),
-    "not_a_condition": (
-        model(FIRST, FIRST, GOOD, {**GOOD, "apply_as_deletes": "op"}),
-        ["option 'apply_as_deletes' must be a condition (boolean), got an expression of type string"],
     ),
     "sequence_drift": (
         model(FIRST, batch("(1, 'z', 'U', 9L)"), GOOD),
@@ -239,24 +181,6 @@ REFUSED = {
         ),
         ["would close 3 of 3 live rows, more than max_delete_fraction 0.5 allows"],
     ),
-    "other_version": (
-        model(
-            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
-            batch("(1, 'z', 9), (2, 'b', 8)", "id, v, seq"),
-            SNAPSHOT,
-            {**SNAPSHOT, "snapshot_version": 9},
-        ),
-        ["1 row(s) have another version than snapshot_version 9"],
-    ),
-    "no_version": (
-        model(
-            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
-            batch("(1, 'a', 5)", "id, v, seq") + " where false",
-            SNAPSHOT,
-            {**SNAPSHOT, "snapshot_version": "soon"},
-        ),
-        ["option 'snapshot_version' must be of sequence_by's type int, got \"soon\""],
-    ),
     "no_dates": (
         model(
             f"select *, date'2024-01-01' as day, 1 as part from ({FIRST})",
@@ -291,14 +215,6 @@ REFUSED = {
             "in the model"
         ],
     ),
-    "two_rows_in_an_image": (
-        model(
-            batch("(1, 'a', 5), (2, 'b', 5), (3, 'c', 5)", "id, v, seq"),
-            batch("(1, 'z', 6), (1, 'y', 6), (2, 'b', 6)", "id, v, seq"),
-            SNAPSHOT,
-        ),
-        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":6}'],
-    ),
     "column_would_go": (
         model(FIRST, batch("(1, 'U', 9)", "id, op, seq"), GOOD, on_schema_change="sync_all_columns"),
         ["on_schema_change: sync_all_columns would drop v, which dbt-spark does not do"],
@@ -332,15 +248,6 @@ REFUSED = {
         ),
         ['the image\'s version {"version":3} is older than the last one applied, {"version":5}'],
     ),
-    "version_of_two": (
-        model(
-            batch("(1, 'a', 5, 1), (2, 'b', 5, 1), (3, 'c', 5, 1)", "id, v, seq, part"),
-            batch("(1, 'a', 5, 2)", "id, v, seq, part"),
-            {**SNAPSHOT, "sequence_by": ["seq", "part"]},
-            {**SNAPSHOT, "sequence_by": ["seq", "part"], "snapshot_version": 7},
-        ),
-        ["option 'snapshot_version' is one value, sequence_by gives a struct of seq, part: give one column"],
-    ),
     "narrower_image_twice": (
         model(
             batch("(1, 'a', 8, 5), (2, 'b', null, 5), (3, 'c', null, 5)", "id, v, n, seq"),
@@ -372,23 +279,33 @@ REFUSED = {
 }
 
 
+def contents(project: Project) -> list[tuple[Any, ...]]:
+    """Types and rows of all tables."""
+    whole = "typeof(struct(*)), to_json(struct(*), map('ignoreNullFields', 'false'))"
+    return sorted(
+        project.rows(" union all ".join(f"select '{t}', {whole} from {{schema}}.{t}" for t in project.tables()))
+    )
+
+
 def test_a_wrong_batch_is_refused_with_what_is_wrong_and_changes_nothing(project: Project) -> None:
     project.write({f"models/{name}.sql": text for name, (text, _) in REFUSED.items()})
     project.dbt("run", "--vars", "{run: 0}")
     project.sql("alter table {schema}.column_of_its_owner add columns (note int)")
-    before = {table: project.contents(table) for table in project.tables()}
+    before = contents(project)
     said = project.error("run", "--vars", "{run: 1}")
     for name, (_, sentences) in REFUSED.items():
         mine = next(part for part in said.split("model.consumer.")[1:] if part.startswith(name + " "))
         for sentence in sentences:
             assert sentence in mine, f"{name}: {mine}"
-        assert project.rows(f"select id, v from {{schema}}.{name} order by id") == [(1, "a"), (2, "b"), (3, "c")], name
-    assert {table: project.contents(table) for table in project.tables()} == before
+    shown = " union all ".join(f"select '{name}', id, v from {{schema}}.{name}" for name in REFUSED)
+    rows = [(name, *row) for name in sorted(REFUSED) for row in ((1, "a"), (2, "b"), (3, "c"))]
+    assert sorted(project.rows(shown)) == rows
+    assert contents(project) == before
     own = {table for name in REFUSED for table in (name, f"{name}__events")}
     assert project.tables() == own | {"becomes_scd1_with_a_log__changes"}
 
 
-#: a model with wrong options -> what is said of it
+#: a model whose options or first batch are wrong -> what is said of it
 WRONG = {
     "wrong": (
         model(
@@ -537,10 +454,90 @@ WRONG = {
             " 'stored_as_scd_type: 2'"
         ],
     ),
+    "null_in_a_struct": (
+        at_once(batch("(1, 'z', 'U', 9), (7, 'x', 'U', null)"), {**GOOD, "sequence_by": "struct(op, seq)"}),
+        ["1 row(s) have NULL in sequence_by struct(op, seq)"],
+    ),
+    "null_in_a_list": (
+        at_once(batch("(1, 'z', null, 9), (7, 'x', 'U', 9)"), {**GOOD, "sequence_by": ["seq", "op"]}),
+        ["1 row(s) have NULL in sequence_by seq, op"],
+    ),
+    "null_part": (
+        at_once(batch("(1, 'z', 'U', 9), (1, null, 'U', 9)"), SCD2, unique_key=["id", "v"]),
+        [
+            '1 row(s) have NULL in the key id, v (only a truncate may, under stored_as_scd_type 1), for example {"id":1,"v":null,"sequence":9}'
+        ],
+    ),
+    "null_system": (
+        at_once(batch("(1, 'z', 'U', null), (3, 'd', 'U', 9)"), {**BITEMPORAL, "sequence_by": "1"}),
+        ['1 row(s) have NULL in system_sequence_by seq, for example {"id":1,"sequence":1,"system":null}'],
+    ),
+    "unknown_sequence": (
+        at_once(FIRST, {**GOOD, "sequence_by": "sec", "except_column_list": ["opp"]}),
+        ["sequence_by: unknown column 'sec', did you mean 'seq'?", "unknown column 'opp'"],
+    ),
+    "unknown_columns": (
+        at_once(FIRST, {**SCD2, "except_column_list": ["opp", "seq"], "track_history_column_list": ["w"]}),
+        ["unknown column 'opp', did you mean 'op'?", "unknown column 'w'"],
+    ),
+    "unknown_set_column": (
+        at_once(
+            batch("(1, 'z', 'U', 9, array('v', 'w'))", "id, v, op, seq, cols"), {**GOOD, "columns_to_update": "cols"}
+        ),
+        ["1 row(s) name columns in cols that the batch does not have", '"cols":["v","w"]'],
+    ),
+    "not_a_condition": (
+        at_once(FIRST, {**GOOD, "apply_as_deletes": "op"}),
+        ["option 'apply_as_deletes' must be a condition (boolean), got an expression of type string"],
+    ),
+    "two_columns_of_a_name": (
+        at_once("select 1 as id, 'a' as v, 'b' as V, 'U' as op, 2 as seq", SCD2),
+        ["the model gives two columns called 'v': give each a name of its own"],
+    ),
+    "interval": (
+        at_once("select 1 as id, interval 1 day as v, 'U' as op, 2 as seq", GOOD),
+        ["column 'v' is an interval day, which tables don't keep: cast it in the model"],
+    ),
+    "conflict_in_one_moment": (
+        at_once(batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), BITEMPORAL),
+        [
+            '1 key(s) have different events with the same sequence, for example {"id":1,"sequence":9,"system":9}: make'
+            " sequence_by or system_sequence_by tell them apart"
+        ],
+    ),
+    "conflict_inside": (
+        at_once(batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
+        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":9}', "on_conflict: resolve"],
+    ),
+    "two_conflicts_of_a_key": (
+        at_once(batch("(1, 'z', 'U', 8), (1, 'y', 'U', 8), (1, 'z', 'U', 9), (1, 'y', 'U', 9)"), SCD2),
+        [
+            '1 key(s) have different events with the same sequence, for example {"id":1,"sequence":8} {"id":1,"sequence":9}'
+        ],
+    ),
+    "other_version": (
+        at_once(batch("(1, 'z', 9), (2, 'b', 8)", "id, v, seq"), {**SNAPSHOT, "snapshot_version": 9}),
+        ["1 row(s) have another version than snapshot_version 9"],
+    ),
+    "no_version": (
+        at_once(batch("(1, 'a', 5)", "id, v, seq") + " where false", {**SNAPSHOT, "snapshot_version": "soon"}),
+        ["option 'snapshot_version' must be of sequence_by's type int, got \"soon\""],
+    ),
+    "version_of_two": (
+        at_once(
+            batch("(1, 'a', 5, 2)", "id, v, seq, part"),
+            {**SNAPSHOT, "sequence_by": ["seq", "part"], "snapshot_version": 7},
+        ),
+        ["option 'snapshot_version' is one value, sequence_by gives a struct of seq, part: give one column"],
+    ),
+    "two_rows_in_an_image": (
+        at_once(batch("(1, 'z', 6), (1, 'y', 6), (2, 'b', 6)", "id, v, seq"), SNAPSHOT),
+        ["1 key(s) have different events with the same sequence", '{"id":1,"sequence":6}'],
+    ),
 }
 
 
-def test_wrong_options_are_all_named_at_once(project: Project) -> None:
+def test_wrong_options_and_what_is_wrong_in_a_first_batch_are_all_named_at_once(project: Project) -> None:
     project.write({f"models/{name}.sql": text for name, (text, _) in WRONG.items()})
     project.sql(f"create table {{schema}}.there_already (id int, v string) using {project.file_format}")
     result = project.invoke("run", "--vars", "{run: 0}")

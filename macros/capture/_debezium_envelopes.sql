@@ -11,8 +11,8 @@
             {%- do return({'form': '', 'type': '', 'has': {}}) -%}
         {%- endif -%}
         {%- set held.type = held.fields[name | lower] | lower -%}
-        {%- set inside = dbt_cdc._quoted_list(path[:loop.index]) | join('.') ~ '.*' -%}
-        {%- set held.fields = dbt_cdc._types_of(relation, inside) if held.type.startswith('struct') else {} -%}
+        {%- set inside = 'held.' ~ dbt_cdc._quoted_list(path[:loop.index]) | join('.') ~ '.*' -%}
+        {%- set held.fields = dbt_cdc._types_of(relation ~ ' as held', inside) if held.type.startswith('struct') else {} -%}
     {%- endfor -%}
     {%- if held.fields and not ('before' in held.fields and 'after' in held.fields and 'op' in held.fields) -%}
         {%- do faults.append("from_debezium: value: " ~ path | join('.') ~ " is a struct of " ~ held.fields | join(', ')

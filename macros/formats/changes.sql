@@ -45,7 +45,7 @@
     {#- a commit that retypes may also have made a column NOT NULL, at which Delta refuses its feed -#}
     {%- set from, retyped = table.timeline.feed_from, table.timeline.commits[begin + 1:] | selectattr('retypes') | list -%}
     {%- do return(from is not none and from <= begin + 1 and not retyped and not dbt_cdc._delta_is_compared(table, begin, end)
-                  and not (dbt_cdc.delta__feed_faults(table.columns) + dbt_cdc._delta_view_faults())) -%}
+                  and not dbt_cdc.delta__feed_faults(table.columns) and not dbt_cdc._may_become_view()) -%}
 {%- endmacro -%}
 
 

@@ -48,6 +48,14 @@
 {%- endmacro -%}
 
 
+{%- macro _may_become_view() -%}
+    {#- An ephemeral model is a part of what reads it, and a test may keep its failures in a view. -#}
+    {%- set node = model | default({}) -%}
+    {%- do return(node.get('resource_type') == 'test'
+                  or node.get('resource_type') == 'model' and node.config.get('materialized') in ['view', 'ephemeral']) -%}
+{%- endmacro -%}
+
+
 {%- macro _without_delta_feed(names) -%}
     {#- The names by which Delta's change feed fails. -#}
     {%- set found = [] -%}

@@ -5,7 +5,8 @@
     {%- if relation is not string -%}
         {%- if relation.identifier is not defined -%}
             {%- do dbt_cdc._raise_faults(["expected a model's name, schema.table, ref(…), source(…) or a relation, got "
-                ~ dbt_cdc._value_text(relation) ~ " (which adapter.get_relation gives for a table that does not exist)"]) -%}
+                ~ dbt_cdc._value_text(relation)
+                ~ (" (which adapter.get_relation gives for a table that does not exist)" if relation is none else '')]) -%}
         {%- endif -%}
         {%- do return(relation) -%}
     {%- endif -%}

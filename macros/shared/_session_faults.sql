@@ -7,6 +7,7 @@
         'spark.sql.parser.escapedStringLiterals': "values with quotes or backslashes would be written as others",
         'spark.sql.parser.quotedRegexColumnNames': "quoted names of columns would be taken for patterns",
         'spark.sql.caseSensitive': "a column would be another where it is spelled with other capitals",
+        'spark.sql.hive.thriftServer.singleSession': "threads would change each other's time zone and temporary views",
     }.items() if dbt_cdc._session_setting(name) | lower == 'true' -%}
         {%- do faults.append(users | join(', ') ~ ": " ~ name ~ " must be false, got true: " ~ why
                              ~ "; take the setting out of the profile") -%}

@@ -8,7 +8,7 @@
     {%- set times = ['current_date', 'current_timestamp', 'localtimestamp'] -%}
     {%- set checked = config.get('check_cols') if dbt_cdc._goes_by_columns() else [] -%}
     {%- set named = {'unique_key': dbt_cdc._keys(strategy), 'updated_at': [strategy.updated_at]} if strategy else {} -%}
-    {%- do named.update({'check_cols': [] if checked is string else checked}) -%}
+    {%- do named.update({'check_cols': [] if checked is string else checked or []}) -%}
     {%- for option in named -%}
         {%- for name in named[option] -%}
             {#- Spark takes 2020_sales as it stands, and 1d for a number -#}

@@ -16,6 +16,7 @@
                                  ~ " run the snapshot again") -%}
         {%- endif -%}
         {%- do dbt_cdc._raise_faults(faults) -%}
+        {%- do model.update({'_dbt_cdc_first_load': true}) -%}
     {%- endif -%}
     {%- if not options.operational_metadata -%}
         {%- do return(dbt.default__build_snapshot_table(strategy, sql)) -%}

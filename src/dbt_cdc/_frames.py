@@ -26,16 +26,11 @@ def to_spark(frame: Any, spark: SparkSession) -> Any:
                 "model() returned a streaming DataFrame; expected one of rows at hand: read them with spark.read,"
                 " or what is new since the last run with dbt_cdc.ref_changes(dbt, spark, 'orders')."
             )
-        if getattr(frame.sparkSession, "_jsparkSession", None) != getattr(spark, "_jsparkSession", None):
-            raise DbtRuntimeError(
-                "model() returned a DataFrame of another Spark session, whose tables and views may be others; expected"
-                " one that is made with the `spark` that model() is given."
-            )
-        return frame
+        return _of_session(frame, spark)
     if _is_frame_of(frame, "pyspark.pandas"):
         # a table has no index, and the model's author can't say so here
         warnings.filterwarnings("ignore", message="If `index_col` is not specified for `to_spark`")
-        return frame.to_spark()
+        return _of_session(frame.to_spark(), spark)
     if _is_frame_of(frame, "pandas"):
         return _from_pandas(frame, spark)
     kind = type(frame)
@@ -43,6 +38,17 @@ def to_spark(frame: Any, spark: SparkSession) -> Any:
         f"model() returned {'None' if frame is None else f'a {kind.__module__}.{kind.__qualname__}'};"
         " expected a Spark, pandas-on-Spark or pandas DataFrame."
     )
+
+
+def _of_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
+    """The frame, if it is one of this session: classic sessions are told apart by Java's, others by their id."""
+    for name in ("_jsparkSession", "_session_id"):
+        if getattr(frame.sparkSession, name, None) != getattr(spark, name, None):
+            raise DbtRuntimeError(
+                "model() returned a DataFrame of another Spark session, whose tables and views may be others; expected"
+                " one that is made with the `spark` that model() is given."
+            )
+    return frame
 
 
 def _is_frame_of(frame: Any, package: str) -> bool:
@@ -67,8 +73,8 @@ def _from_pandas(frame: Any, spark: SparkSession) -> DataFrame:
     except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError) as error:
         # Arrow's first sentence shows a value, which may be sensitive
         raise DbtRuntimeError(
-            f"model() returned a pandas DataFrame with values of several types in a column ({error.args[-1]}); expected"
-            " values of one type: cast the column in the model."
+            f"model() returned a pandas DataFrame with values that Arrow makes no column of ({error.args[-1]});"
+            " expected values of one type that Spark has: convert the column in the model."
         ) from None
     table = table.cast(pyarrow.schema([_as_spark_has_it(field, pyarrow) for field in table.schema]))
     ntz = spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
@@ -128,7 +134,7 @@ def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
 
 
 @contextmanager
-def as_view(frame: DataFrame) -> Iterator[str]:
+def viewed(frame: DataFrame) -> Iterator[str]:
     """The name of a temporary view of the frame, this thread's own.
 
     It is emptied in the end and not dropped: where a view goes while dbt-spark lists a schema, Spark gives an error,

@@ -283,7 +283,7 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
     return [
         f"partition_by: the table has no column '{name}'{did_you_mean(name, names)} It has: {', '.join(names)}"
         for name in (part.strip("`") for part in settings.partition_by if "(" not in part)
-        if not {name.lower(), name.lower().partition(".")[0]} & known
+        if name.lower() not in known
     ]
 
 

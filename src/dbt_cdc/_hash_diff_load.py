@@ -11,7 +11,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc import _hash_diff_checks as checks
 from dbt_cdc import _hash_diff_compare as comparison
-from dbt_cdc._frames import as_view, kept_on_disk, release, to_spark
+from dbt_cdc._frames import kept_on_disk, release, to_spark, viewed
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_guard import (
     branch_faults,
@@ -283,7 +283,7 @@ when matched and s.{action} = 'mark' then update set
         remove = f"""
 when matched and s.{action} = 'remove' then delete"""
         try:
-            with as_view(source.unionByName(own)) as view:
+            with viewed(source.unionByName(own)) as view:
                 self.spark.sql(f"""
 merge into {settings.base} as t
 using {view} as s

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc._formats import format_of
-from dbt_cdc._frames import as_view
+from dbt_cdc._frames import viewed
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import (
     ADDED,
@@ -126,13 +126,13 @@ class Tables:
     ) -> None:
         """Create the table from a frame, in one commit; `replace`: in the place of one that is there, which else fails.
 
-        `partition_by`: names of columns, their fields, or transforms such as `days(born)`.
+        `partition_by`: names of columns, or transforms such as `days(born)`.
         """
-        settings, known = self.settings, {name.lower() for name in frame.columns}
+        settings = self.settings
         config = {
             "file_format": settings.format,
             "location_root": settings.location_root,
-            "partition_by": [quote(n) if (n := part.strip("`")).lower() in known else part for part in partition_by],
+            "partition_by": [part if "(" in part else quote(part.strip("`")) for part in partition_by],
             "persist_docs": {"relation": bool(settings.description)},
             "tblproperties": {**settings.table_properties, **_spaced(properties)},
         }
@@ -276,7 +276,7 @@ class Tables:
         settings, names = self.settings, [column.name for column in layout.sensitive]
         self.add_columns(settings.sensitive_base, [column.struct_field for column in layout.sensitive])
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
-        with as_view(rows) as view:
+        with viewed(rows) as view:
             self.spark.sql(f"""
 merge into {settings.sensitive_base} as t
 using {view} as s

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt_cdc._formats import format_of
-from dbt_cdc._frames import as_view
+from dbt_cdc._frames import viewed
 from dbt_cdc._sql import all_names, is_odd_name, literal, quote, without_void
 
 if TYPE_CHECKING:  # pragma: no cover
@@ -47,7 +47,7 @@ def write(frame: DataFrame, target: Target, *, replace: bool = True) -> None:
     if target.is_intermediate:
         session.sql(f"drop table if exists {target.relation}")
     properties, later = _table_properties(target.config, names)
-    with as_view(frame) as view:
+    with viewed(frame) as view:
         session.sql(create_statement(target, f"select * from {view}", properties, replace=replace))
     if later:
         session.sql(f"alter table {target.relation} set {_properties('tblproperties', later)}")

@@ -164,6 +164,13 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
     assert project.tables() == {"t__base"} and project.rows("select * from {schema}.t__base") == [(1,)]
     project.sql("drop table {schema}.t__base")
 
+    # what this session would take for something else; dbt's own may be another
+    with (
+        session_conf(project.spark, {"spark.sql.parser.quotedRegexColumnNames": "true"}),
+        pytest.raises(DbtRuntimeError, match="quotedRegexColumnNames must be false, got true"),
+    ):
+        loaded.load("2020-01-01", rows(_1="a"))
+    assert project.tables() == set()
     # those that this model does not write may be anybody's
     for kind in ("rejects", "sensitive_base", "sensitive"):
         project.sql(f"create table {{schema}}.t__{kind} using {project.file_format} as select '{kind}' as theirs")
@@ -189,6 +196,13 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
     ):
         loaded.load("2020-01-02", rows(_2="b"))
 
+    for kind, option, row in (
+        ("rejects", {"on_cast_error": "rejects"}, ("a",)),
+        ("sensitive_base", {"sensitive_columns": ["s"]}, ("a", "hush")),
+    ):
+        foreign = rf"t__{kind}` is a table that hash_diff did not make \(it lacks .*keyhash"
+        with pytest.raises(DbtRuntimeError, match=foreign):
+            model(project, **option).load("2020-01-02", {1: row}, full_refresh=True)
     for kind in ("rejects", "sensitive_base", "sensitive"):
         assert project.rows(f"select * from {{schema}}.t__{kind}") == [(kind,)]
 

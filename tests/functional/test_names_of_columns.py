@@ -44,8 +44,10 @@ def test_a_column_that_would_make_a_table_unusable_is_refused_before_and_after_t
         message = project.error("build", "--vars", f"{{day: {day}}}")
         said = f"column '{name}' has a name by which a table of format '{project.file_format}' fails"
         assert message.count(f"{said}: rename it, or leave it out") == 3
+        assert message.count("column '${env:HOME}': Spark puts a setting in place of ${…}") == (3 if day == 1 else 0)
 
-    project.sql(f"create table {{schema}}.rows using parquet as select {more.format(1)}")
+    given = project.spark.sql(f"select {more.format(1)}, 1 as dear").withColumnRenamed("dear", "${env:HOME}")
+    given.write.format("parquet").saveAsTable(f"{project.schema}.rows")
     refused(1)
     assert not set(TABLES) & project.tables()
     project.sql("drop table {schema}.rows")

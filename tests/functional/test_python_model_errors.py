@@ -137,8 +137,8 @@ def test_an_error_shows_the_models_own_file_line_and_source_line(project: Projec
     assert said["names"][0] == "NameError: a model can't have a variable dbt_cdc_outcome: give it another name"
     assert said["elsewhere"][0].startswith("model() returned a DataFrame of another Spark session, whose tables and")
     assert said["mixed"] == [
-        "model() returned a pandas DataFrame with values of several types in a column (Conversion failed for column phone"
-        " with type object); expected values of one type: cast the column in the model."
+        "model() returned a pandas DataFrame with values that Arrow makes no column of (Conversion failed for column phone"
+        " with type object); expected values of one type that Spark has: convert the column in the model."
     ]
     assert "SECRET" not in project.log()
     assert said["raises"] == [

@@ -229,7 +229,7 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(
         spark.conf.set("spark.sql.session.timeZone", zone)
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.one_format("delta")
 def test_two_versions_run_at_the_same_time_beside_models_of_classes_and_hints(project: Project) -> None:
     """Two versions: each waits for the other's mark, so that neither ends unless both run at once."""
     meet = """
@@ -287,13 +287,15 @@ def test_two_versions_run_at_the_same_time_beside_models_of_classes_and_hints(pr
             """,
         }
     )
-    before = temporary_views(project)
     project.dbt("run", "--threads", "2")
     assert project.rows("select x from {schema}.typed order by x") == [(0,), (2,)]
     assert project.rows("select x from {schema}.hinted") == [("Decimal",)]  # no text, as it would be from __future__
     assert project.rows("select * from {schema}.both_v1 order by id") == [(0, "both_v1"), (1, "both_v1")]
     assert project.rows("select * from {schema}.both_v2 order by id") == [(0, "both_v2"), (1, "both_v2")]
-    assert temporary_views(project) == before
+    # views stay, as dbt-spark would take a schema for empty if one went while it lists it, and hold nothing
+    if project.file_format == "delta":  # Iceberg's catalog does not list them
+        views = {view for view in temporary_views(project) if view.startswith("dbt_cdc_")}
+        assert views and all(project.rows(f"select * from {view}") == [] for view in views)
 
 
 def temporary_views(project: Project) -> set[str]:

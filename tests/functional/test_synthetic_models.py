@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dbt_cdc import synthetic
-from dbt_cdc.synthetic.__main__ import main
+from dbt_cdc.synthetic.__main__ import _is_table, main
 from tests.support.project import Project
 from tests.support.spark import ROOT
 
@@ -126,6 +126,12 @@ def test_the_command_writes_headers_other_formats_and_later_loads(
     described = dict(row[:2] for row in project.rows("describe table extended {schema}.day2"))
     assert described["Provider"] == table_format
     if table_format == "delta":
+        assert [_is_table(name, "delta") for name in ("day1", "s.day1", "./day1", "/d/s.day1")] == [
+            False,
+            True,
+            False,
+            False,
+        ]
         for _ in range(2):
             assert main([*COMMAND, str(tmp_path / "old"), str(tmp_path / "new"), "--format", "delta"]) == 0
         folders = {"before": f"delta.`{tmp_path}/old`", "after": f"delta.`{tmp_path}/new`"}

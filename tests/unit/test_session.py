@@ -85,11 +85,17 @@ def test_an_unreachable_server_is_named_without_its_token(monkeypatch: pytest.Mo
     assert session_error(monkeypatch, problem) == said + told
 
 
+class SparkFrame:
+    """Stands for what pandas-on-Spark makes."""
+
+    sparkSession = None
+
+
 class DataFrame:
     """Stands for a frame of the library that `__module__` names."""
 
-    def to_spark(self) -> str:
-        return "as a Spark frame"
+    def to_spark(self) -> SparkFrame:
+        return SparkFrame()
 
 
 @pytest.mark.parametrize("package", ["pyspark.sql.classic.dataframe", "pyspark.sql.connect.dataframe"])
@@ -100,9 +106,9 @@ def test_a_spark_frame_is_taken_as_it_is(package: str) -> None:
 
 def test_a_pandas_on_spark_frame_is_told_by_its_class(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(DataFrame, "__module__", "pyspark.pandas.frame")
-    assert _frames.to_spark(DataFrame(), None) == "as a Spark frame"
+    assert isinstance(_frames.to_spark(DataFrame(), None), SparkFrame)
     heir: Any = type("Orders", (DataFrame,), {"__module__": "models"})
-    assert _frames.to_spark(heir(), None) == "as a Spark frame"
+    assert isinstance(_frames.to_spark(heir(), None), SparkFrame)
 
 
 @pytest.mark.parametrize(("value", "said"), [(None, "None"), ([1], "a builtins.list"), ("x", "a builtins.str")])

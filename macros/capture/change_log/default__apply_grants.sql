@@ -9,7 +9,7 @@
     {%- do dbt.default__apply_grants(relation, grant_config, should_revoke) -%}
     {%- if of_snapshot -%}
         {%- do dbt_cdc._keep_change_log(relation) -%}
-        {%- if '_dbt_cdc_shape' not in model -%}
+        {%- if model.pop('_dbt_cdc_first_load', false) -%}
             {%- do dbt_cdc._tell_snapshot(run_query('select count(*) from ' ~ relation)[0][0] | int, 0, 0) -%}
         {%- endif -%}
     {%- endif -%}

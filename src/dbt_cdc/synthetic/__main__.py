@@ -69,7 +69,7 @@ def _write_both(options: argparse.Namespace, series: dict[str, Any], same: dict[
 
     ours, outputs = SparkSession.getActiveSession() is None, (options.initial_output, options.incremental_output)
     builder = SparkSession.builder.appName("dbt_cdc.synthetic")
-    are_tables = _is_table(outputs[0], options.format)
+    are_tables = any(_is_table(output, options.format) for output in outputs)
     # a table outlives the command in a catalog that does
     spark = (builder.enableHiveSupport() if are_tables else builder).getOrCreate()
     try:

@@ -270,8 +270,10 @@ def run_at_once(project: Project, statement: str, times: int) -> list[str]:
 
 
 def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(
-    project: Project, tmp_path: Path, log_writes: LogWrites
+    project: Project, tmp_path: Path, log_writes: LogWrites, pytestconfig: pytest.Config
 ) -> None:
+    # as above: of kills where tables are new one format is asked
+    kills_first_runs = project.file_format == "iceberg" or pytestconfig.getoption("--every-test")
     changes = Changes(project)
     changes.create("events", "id int, v string, op string, seq int, batch int")
     changes.create("rows", "id int, v string")
@@ -293,12 +295,12 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(
         }
     )
     changes.write("rows", "insert overwrite {t} values (1, 'a'), (2, 'b')")
-    # killed between the new tables and their logs
-    log_writes.failing = True
-    assert project.error("build", "--vars", "{batch: 1}").count("killed") == 4
-    log_writes.failing = False
-    assert {"applied", "hashed", "snapped", "dated"} <= project.tables()
-    assert not {name for name in project.tables() if name.endswith("__changes")}
+    if kills_first_runs:  # between the new tables and their logs
+        log_writes.failing = True
+        assert project.error("build", "--vars", "{batch: 1}").count("killed") == 4
+        log_writes.failing = False
+        assert {"applied", "hashed", "snapped", "dated"} <= project.tables()
+        assert not {name for name in project.tables() if name.endswith("__changes")}
     project.dbt("build", "--vars", "{batch: 1}")
     assert f"grant select on {project.schema}.applied__changes to reader" in log_writes.grants
     described = project.rows("describe table extended {schema}.applied__changes")
@@ -355,6 +357,8 @@ def test_logs_of_all_capabilities_are_whole_stream_once_and_replay_exactly(
     keys = "select op, key.id, key.__START_AT from {schema}.dated__changes order by ts, key.__START_AT"
     assert project.rows(keys) == [("i", 1, 1), ("i", 1, 10), ("u", 1, 1), ("i", 1, 5)]
 
+    if not kills_first_runs:
+        return
     # killed in a full refresh: new tables beside old logs
     log_writes.failing = True
     rebuilt = ("applied", "hashed", "versions")

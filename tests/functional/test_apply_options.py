@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -66,18 +66,6 @@ class Case:
 def table(name: str) -> str:
     """The table of the case that is so called."""
     return name.lower().replace(" ", "_")
-
-
-def run_all(project: Project, cases: Mapping[str, Case], more: Mapping[str, str] | None = None) -> Project:
-    """The models of all cases, and `more` by their names, after their runs."""
-    models = {**{table(name): case.model for name, case in cases.items()}, **(more or {})}
-    for name, text in models.items():
-        project.write({f"models/{name}.{'py' if 'def model' in text else 'sql'}": text})
-    for run in (0, 1):
-        project.dbt("run", "--vars", f"{{run: {run}}}")
-    if third := [table(name) for name, case in cases.items() if case.third_run]:
-        project.dbt("run", "--vars", "{run: 2}", "--select", *third)
-    return project
 
 
 def of_type(literal: str, type_: str, moments: list[Any]) -> Case:
@@ -144,15 +132,9 @@ SEQUENCES = {
 }
 
 
-@pytest.fixture(scope="module")
-def sequences(spark: SparkSession, target: dict[str, Any]) -> Iterator[Project]:
-    with shared_project(spark, target) as project:
-        yield run_all(project, SEQUENCES)
-
-
 @pytest.mark.parametrize("sequence", SEQUENCES)
-def test_a_sequence_of_every_type_orders_events(sequences: Project, sequence: str) -> None:
-    SEQUENCES[sequence].check(sequences, sequence)
+def test_a_sequence_of_every_type_orders_events(applied: Project, sequence: str) -> None:
+    SEQUENCES[sequence].check(applied, sequence)
 
 
 NULLS_TO_IGNORE = [
@@ -520,19 +502,13 @@ RESOLVED = {
 }
 
 
-@pytest.fixture(scope="module")
-def shapes(spark: SparkSession, target: dict[str, Any]) -> Iterator[Project]:
-    with shared_project(spark, target) as project:
-        yield run_all(project, SHAPES, RESOLVED)
-
-
 @pytest.mark.parametrize("option", SHAPES)
-def test_an_option_shapes_the_rows(shapes: Project, option: str) -> None:
-    SHAPES[option].check(shapes, option)
+def test_an_option_shapes_the_rows(applied: Project, option: str) -> None:
+    SHAPES[option].check(applied, option)
 
 
-def test_events_of_one_key_and_moment_resolve_alike_in_any_order(shapes: Project) -> None:
-    both, ab, ba = (shapes.rows(f"select * from {{schema}}.{name} order by 1") for name in RESOLVED)
+def test_events_of_one_key_and_moment_resolve_alike_in_any_order(applied: Project) -> None:
+    both, ab, ba = (applied.rows(f"select * from {{schema}}.{name} order by 1") for name in RESOLVED)
     assert ab == ba == both
     assert both in ([(1, "a", 1, None)], [(1, "b", 1, None)])
 
@@ -685,26 +661,36 @@ MEETINGS = {
 
 
 @pytest.fixture(scope="module")
-def meetings(spark: SparkSession, target: dict[str, Any]) -> Iterator[Project]:
+def applied(spark: SparkSession, target: dict[str, Any]) -> Iterator[Project]:
+    """The models of all cases, after their runs."""
+    cases: dict[str, Case] = {**SEQUENCES, **SHAPES, **MEETINGS}
+    models = {**{table(name): case.model for name, case in cases.items()}, **RESOLVED}
     with shared_project(spark, target) as project:
-        yield run_all(project, MEETINGS)
+        project.write(
+            {f"models/{name}.{'py' if 'def model' in text else 'sql'}": text for name, text in models.items()}
+        )
+        for run in (0, 1):
+            project.dbt("run", "--vars", f"{{run: {run}}}")
+        third = [table(name) for name, case in cases.items() if case.third_run]
+        project.dbt("run", "--vars", "{run: 2}", "--select", *third)
+        yield project
 
 
 @pytest.mark.parametrize("meeting", MEETINGS)
-def test_options_go_together_where(meetings: Project, meeting: str) -> None:
-    MEETINGS[meeting].check(meetings, meeting)
+def test_options_go_together_where(applied: Project, meeting: str) -> None:
+    MEETINGS[meeting].check(applied, meeting)
 
 
-def test_a_log_tells_each_insert_once_where_numbers_within_are_narrower_later(meetings: Project) -> None:
+def test_a_log_tells_each_insert_once_where_numbers_within_are_narrower_later(applied: Project) -> None:
     log = f"{table('numbers within are narrower later')}__changes"
-    assert meetings.rows(f"select op, key.id from {{schema}}.{log} order by 2") == [("i", 1), ("i", 2)]
+    assert applied.rows(f"select op, key.id from {{schema}}.{log} order by 2") == [("i", 1), ("i", 2)]
 
 
-def test_the_columns_of_a_key_keep_their_values_whatever_their_type(meetings: Project) -> None:
+def test_the_columns_of_a_key_keep_their_values_whatever_their_type(applied: Project) -> None:
     moment = dt.datetime(2024, 1, 1, 0, 0, 0, 1)
     columns = "price, day, at, isnan(ratio), flag, bytes, list, rec.x, rec.y"
     keys = table("a key of columns of every type")
-    assert meetings.rows(f"select distinct {columns} from {{schema}}.{keys}") == [
+    assert applied.rows(f"select distinct {columns} from {{schema}}.{keys}") == [
         (Decimal("1.50"), dt.date(2024, 1, 1), moment, True, True, bytearray(b"\x00\xff"), [1, None], "a", [2])
     ]
 

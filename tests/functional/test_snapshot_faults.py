@@ -365,3 +365,34 @@ def test_an_empty_text_that_delta_would_keep_as_null_is_refused(project: Project
         project.sql("drop table {schema}.s")
         assert told.format(column) in project.error("snapshot")
         assert project.tables() == {"things"}
+
+
+HOOKED = """
+{% snapshot s %}
+{{ config(unique_key='id', strategy='check', check_cols=['v'], post_hook='{{ current_view() }}',
+    pre_hook="create or replace temporary view staged as select 1 as id, {{ var('run') }} as v") }}
+select * from staged
+{% endsnapshot %}
+"""
+CURRENT_VIEW = """
+{% macro current_view() %}
+    {% if execute %}
+        {% set view = api.Relation.create(schema=this.schema, identifier='s_' ~ var('run'), type='view') %}
+        {% do run_query(create_view_as(view, 'select v from ' ~ this ~ ' where dbt_valid_to is null')) %}
+    {% endif %}
+{% endmacro %}
+"""
+
+
+@pytest.mark.one_format("delta")
+def test_a_snapshots_hooks_come_before_its_query_is_asked_and_make_views_of_their_own(project: Project) -> None:
+    project.write({"snapshots/s.sql": HOOKED, "macros/current_view.sql": CURRENT_VIEW})
+    for run in (1, 2):
+        project.dbt("snapshot", "--vars", f"{{run: {run}}}")
+        project.sql("drop view staged")
+    assert project.rows("select id, v, dbt_valid_to is null from {schema}.s order by v") == [
+        (1, 1, False),
+        (1, 2, True),
+    ]
+    # both views ask the table as it is
+    assert project.rows("select * from {schema}.s_1 union all select * from {schema}.s_2") == [(2,), (2,)]

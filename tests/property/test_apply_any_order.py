@@ -5,7 +5,7 @@ runs. Every model then reads that feed, and an oracle in plain Python says what 
 
     DBT_CDC_EVENT_SETS=3000 pytest tests/property/test_apply_any_order.py --table-format iceberg
 
-(default 120; sets are new on each such run; a fifth of them on other formats)
+(default 200; sets are new on each such run; a fifth of them on other formats)
 """
 
 from __future__ import annotations

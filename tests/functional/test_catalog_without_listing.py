@@ -1,7 +1,7 @@
 """A catalog that does not list its tables: Iceberg's SparkSessionCatalog over a Hadoop catalog. dbt takes every table for
 new there, so that a second run shows whether a capability goes on with what it has.
 
-`python -m tests.functional.test_unlisting_catalog FOLDER` runs dbt twice in a process with that catalog and tells rows.
+`python -m tests.functional.test_catalog_without_listing FOLDER` runs dbt twice in a process with that catalog and tells rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from integration_tests.quick_spark import parse_macros_once
 from tests.support import spark as embedded
 from tests.support.project import Project
 
@@ -88,7 +89,7 @@ TOLD = {
 @pytest.mark.one_format("iceberg")
 def test_each_capability_goes_on_with_tables_that_the_catalog_does_not_list(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(embedded.ROOT / "src"), str(embedded.ROOT)])}
-    command = [sys.executable, "-m", "tests.functional.test_unlisting_catalog", str(tmp_path)]
+    command = [sys.executable, "-m", "tests.functional.test_catalog_without_listing", str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     told = json.loads(done.stdout.rpartition("@@")[2])
@@ -116,6 +117,7 @@ def test_each_capability_goes_on_with_tables_that_the_catalog_does_not_list(tmp_
 
 
 def _run(folder: Path) -> dict[str, list[Any]]:
+    parse_macros_once()
     settings = embedded.test_settings("iceberg", folder / "warehouse", short_lived=True)
     catalog = "spark.sql.catalog.spark_catalog"
     settings = {name: value for name, value in settings.items() if not name.startswith(catalog)}

@@ -36,7 +36,7 @@
 
 
 {%- macro _without_own_catalog(place) -%}
-    {%- if '.' not in place -%}{%- do return(place) -%}{%- endif -%}
+    {%- if '.' not in (place or '') -%}{%- do return(place) -%}{%- endif -%}
     {%- set own = dbt_cdc._own_catalog() ~ '.' -%}
     {%- do return(place[own | length:] if place.startswith(own) else place) -%}
 {%- endmacro -%}

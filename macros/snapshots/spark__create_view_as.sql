@@ -1,7 +1,7 @@
 {#- dbt-spark's own, but for the view that a snapshot's materialization asks for columns: the table has them by then. Over Iceberg
     that view would lie in no schema, where an incremental model keeps what it is about to merge under the same name. -#}
 {%- macro spark__create_view_as(relation, sql) -%}
-    {%- if '_dbt_cdc_shape' in (model | default({})) and relation.identifier == this.identifier ~ '__dbt_tmp' -%}
+    {%- if '_dbt_cdc_shape' in (model | default({})) and relation.identifier | lower == this.identifier | lower ~ '__dbt_tmp' -%}
         {%- do return('select 1') -%}
     {%- endif -%}
     {%- do return(dbt.spark__create_view_as(relation, sql)) -%}

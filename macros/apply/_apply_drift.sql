@@ -28,8 +28,8 @@
     {%- set faults = [] -%}
     {%- for name, value in wanted.items() if kept -%}
         {%- set was = kept.get('dbt_cdc.' ~ name, value) -%}
-        {#- names in them may be spelled anew, and older tables have them with backticks -#}
         {%- set back = 'put it back' if name != 'hash_rule' else 'install a version of dbt_cdc that has that one' -%}
+        {#- names in them may be spelled anew, and older tables have them with backticks -#}
         {%- if was | lower | replace('`', '') != value | lower | replace('`', '') -%}
             {%- do faults.append(name ~ " can't change on an existing table: it was created with " ~ dbt_cdc._apply_property_text(was)
                                  ~ ", this run has " ~ dbt_cdc._apply_property_text(value)

@@ -28,24 +28,22 @@
 
 
 {%- macro _failing_names(format) -%}
-    {#- pattern: of the names, in small letters, by which a table of this node fails; fault: what is said of such a column, with
-        %s for its name. -#}
+    {#- Patterns of names, in small letters, by which a table of this node fails -> what is said of such a column, with %s for
+        its name. -#}
     {%- set logged, abilities = dbt_cdc._meta().get('change_log') is not none, dbt_cdc._formats()[format] -%}
     {%- do return({
-        'pattern': (abilities.own_columns + (abilities.feed_columns if logged else [])) | join('|'),
-        'fault': "column '%s' has a name by which a table of format '" ~ format ~ "'" ~ (' with a change log' if logged else '')
-                 ~ " fails: rename it, or leave it out",
+        (abilities.own_columns + (abilities.feed_columns if logged else [])) | join('|'):
+            "column '%s' has a name by which a table of format '" ~ format ~ "'" ~ (' with a change log' if logged else '')
+            ~ " fails: rename it, or leave it out",
+        '(?s).*[$][{].*': "column '%s': Spark puts a setting in place of ${…} wherever it stands: rename it",
     }) -%}
 {%- endmacro -%}
 
 
 {%- macro _failing_name_faults(names, format) -%}
-    {%- set failing, faults = dbt_cdc._failing_names(format), [] -%}
-    {%- for name in names if modules.re.fullmatch(failing.pattern, name | lower) -%}
-        {%- do faults.append(failing.fault % name) -%}
-    {%- endfor -%}
-    {%- for name in names if '${' in name -%}
-        {%- do faults.append("column '" ~ name ~ "': Spark puts a setting in place of ${…} wherever it stands: rename it") -%}
+    {%- set faults = [] -%}
+    {%- for pattern, fault in dbt_cdc._failing_names(format).items() -%}
+        {%- for name in names if modules.re.fullmatch(pattern, name | lower) -%}{%- do faults.append(fault % name) -%}{%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

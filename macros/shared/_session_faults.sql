@@ -1,7 +1,7 @@
-{%- macro _session_faults() -%}
-    {#- Settings under which texts or names mean others than what this package and dbt write. Asked where a node of the run uses
-        the package. -#}
-    {%- set users, faults = dbt_cdc._nodes_using_package(), [] -%}
+{%- macro _session_faults(users) -%}
+    {#- Settings under which texts or names mean others than what this package and dbt write. Asked where nodes of the run use the
+        package: `users`. -#}
+    {%- set faults = [] -%}
     {%- if not users -%}{%- do return([]) -%}{%- endif -%}
     {%- for name, why in {
         'spark.sql.parser.escapedStringLiterals': "values with quotes or backslashes would be written as others",

@@ -73,7 +73,9 @@ class Settings:
     location_root: str | None = None
     partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
-    failing_names: dict[str, str] = field(default_factory=dict)  # pattern: of names by which a table fails; fault
+    failing_names: dict[str, str] = field(
+        default_factory=dict
+    )  # patterns of names by which a table fails: what is said
 
     @property
     def late_properties(self) -> dict[str, str]:
@@ -247,9 +249,8 @@ def _name_faults(names: list[str], failing: Mapping[str, str]) -> list[str]:
         for name in names
         if name.lower() in ADDED or name.lower().startswith("_dbt_cdc_")
     ]
-    faults += [f"column '{name}': Spark puts a setting in place of ${{…}}. Rename it" for name in names if "${" in name]
-    if failing:
-        faults += [failing["fault"] % name for name in names if re.fullmatch(failing["pattern"], name.lower())]
+    for pattern, fault in failing.items():
+        faults += [fault % name for name in names if re.fullmatch(pattern, name.lower())]
     return faults
 
 

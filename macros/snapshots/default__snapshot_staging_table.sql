@@ -2,7 +2,7 @@
 
     dbt-spark would make a view of what this macro returns, to be evaluated again and again. So the changes are computed here,
     in one join of the source and the open records, and kept in a table of this run's own, from which the merge reads; the
-    view is never made (spark__create_view_as).
+    view is never made (spark__create_view_as), but where a project's own macro makes it: of the table without rows.
     All that can be wrong is found here too, in the same table, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
@@ -28,7 +28,7 @@
     {%- do dbt_cdc._take_new_columns(shape, existing) -%}
     {%- do dbt_cdc._look_up_returning(shape) -%}
     {%- do model.update({'_dbt_cdc_shape': shape}) -%}
-    {%- do return('') -%}
+    {%- do return('select * from ' ~ target_relation ~ ' where false') -%}
 {%- endmacro -%}
 
 

@@ -3,6 +3,7 @@
     {#- the project has macros of its own for its snapshots -#}
     {%- if '_dbt_cdc_shape' not in model -%}{%- do return(dbt.spark__post_snapshot(staging_relation)) -%}{%- endif -%}
     {%- set shape = model.pop('_dbt_cdc_shape') -%}
+    {%- if shape.viewed is not defined -%}{%- do dbt.spark__post_snapshot(staging_relation) -%}{%- endif -%}
     {%- for relation in [shape.staging] + dbt_cdc._leftover_tables(shape.target) -%}
         {%- do run_query(dbt_cdc._drop_temporary(relation)) -%}
     {%- endfor -%}

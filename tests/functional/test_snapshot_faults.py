@@ -77,8 +77,13 @@ def test_a_snapshot_macro_of_the_project_itself_stops_the_run_unless_it_calls_th
     project.write({"macros/merge.sql": called})
     project.dbt("snapshot")
     supply(project, "(1, 'eu', 'b')", COLUMNS)
+    # what makes the view of changes may be the project's: the view goes with the run
+    view = "{% macro spark__create_view_as(relation, sql) %}create or replace view {{ relation }} as {{ sql }}{% endmacro %}"
+    project.write({"macros/view.sql": view})
     project.dbt("snapshot")
     assert contents(project) == [(1, "eu", "a", False), (1, "eu", "b", True)]
+    assert project.tables() == {"things", "s"}
+    assert not project.spark.catalog.tableExists("s__dbt_tmp")
 
     # where all three are the project's, the package has no part in its snapshots
     table = "{% macro default__build_snapshot_table(strategy, sql) %}{{ dbt.default__build_snapshot_table(strategy, sql) }}{% endmacro %}"

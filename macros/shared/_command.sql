@@ -24,8 +24,12 @@
 
 
 {%- macro _selected_nodes() -%}
-    {#- Those of this run. `dbt retry` does not say which it runs: then all. -#}
+    {#- Those of this run. `dbt retry` does not say which it runs: then all that the command which it repeats could run. -#}
+    {%- set types = {'run': ['model'], 'snapshot': ['snapshot'], 'seed': ['seed'], 'test': []}.get(flags.WHICH) -%}
     {%- set nodes = [] -%}
-    {%- for id in (selected_resources or graph.nodes) if id in graph.nodes -%}{%- do nodes.append(graph.nodes[id]) -%}{%- endfor -%}
+    {%- for id in (selected_resources or graph.nodes) if id in graph.nodes -%}
+        {%- set node = graph.nodes[id] -%}
+        {%- if selected_resources or types is none or node.resource_type in types -%}{%- do nodes.append(node) -%}{%- endif -%}
+    {%- endfor -%}
     {%- do return(nodes) -%}
 {%- endmacro -%}

@@ -153,6 +153,15 @@ def test_a_retry_checks_what_a_run_checks(project: Project, monkeypatch: pytest.
     monkeypatch.setattr(selected_resources, "SELECTED_RESOURCES", [])  # as a process of its own begins
     assert "model.consumer.broken (table): unknown option 'other'" in project.error("retry")
     assert project.tables() == set()
+    # of a command that runs no models, theirs are nothing to it
+    failing = "{% test always(model) %}select 1 as id{% endtest %}"
+    source = "sources: [{name: raw, tables: [{name: t, identifier: broken, data_tests: [always]}]}]"
+    project.write({"macros/failing.sql": failing, "models/raw.yml": source})
+    project.error("test")
+    monkeypatch.setattr(selected_resources, "SELECTED_RESOURCES", [])
+    failed = project.error("retry")
+    assert "Got 1 result" in failed + project.new_log()
+    assert "unknown option" not in failed
 
 
 def test_vars_are_those_of_the_project_wherever_they_are_asked(project: Project) -> None:

@@ -41,8 +41,8 @@
     {%- endif -%}
     {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults() + dbt_cdc._idle_config_faults(['options'])) -%}
     {%- do faults.extend(dbt_cdc._value_faults('partition_by', {'type': 'list'}, model.config.get('partition_by'))) -%}
-    {%- if model.config.get('clustered_by') and not dbt_cdc._formats().get(dbt_cdc._file_format(), {}).buckets -%}
-        {%- do faults.append("clustered_by: " ~ dbt_cdc._file_format() ~ " knows no buckets: take it out") -%}
+    {%- if model.config.get('clustered_by') and not dbt_cdc._formats().get(dbt_cdc._file_format(model.config), {}).buckets -%}
+        {%- do faults.append("clustered_by: " ~ dbt_cdc._file_format(model.config) ~ " knows no buckets: take it out") -%}
     {%- elif model.config.get('clustered_by') and not model.config.get('buckets') -%}
         {%- do faults.append("clustered_by: dbt-spark writes nothing of it without `buckets`: give their number, or take it out") -%}
     {%- endif -%}

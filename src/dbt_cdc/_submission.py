@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import PythonJobHelper
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.events.logging import AdapterLogger
+from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._frames import to_spark
@@ -86,6 +87,8 @@ class SessionPythonJobHelper(PythonJobHelper):
                 exec(generated, namespace)
                 if target is not None:
                     frame = self._frame(namespace)
+                    if target.is_batch and get_flags().EMPTY:  # dbt gives Python models whole upstreams then, too
+                        frame = frame.limit(0)
                     doing = f"while writing {target.relation}"
                     write(frame, target)
             except (Exception, SystemExit) as problem:

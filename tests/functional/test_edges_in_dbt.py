@@ -218,6 +218,7 @@ def test_a_python_reader_that_calls_by_way_of_other_code_has_its_watermark_too(p
 
 
 def test_a_python_model_of_apply_changes_reads_what_is_new(project: Project) -> None:
+    layout = 'clustered_by="id", buckets=2, ' if project.file_format == "iceberg" else ""
     project.write(
         {
             "models/orders.sql": ORDERS,
@@ -226,16 +227,24 @@ def test_a_python_model_of_apply_changes_reads_what_is_new(project: Project) -> 
 
 
                 def model(dbt, spark):
-                    dbt.config(materialized="apply_changes", unique_key="id", meta={"dbt_cdc": {"sequence_by": "id"}})
+                    dbt.config(materialized="apply_changes", LAYOUT unique_key="id", meta={"dbt_cdc": {"sequence_by": "id"}})
                     dbt.ref("orders")
                     return dbt_cdc.ref_changes(dbt, spark, "orders")
+            """.replace("LAYOUT ", layout),
+            "models/whole.py": """
+                def model(dbt, spark):
+                    dbt.config(materialized="apply_changes", unique_key="id", meta={"dbt_cdc": {"sequence_by": "id"}})
+                    is_there = spark.catalog.tableExists(str(dbt.this))
+                    return dbt.ref("orders").selectExpr("id", "'many' as n" if is_there else "1 as n")
             """,
         }
     )
     for rows in (1, 2):
-        project.dbt("run", "--vars", f"{{rows: {rows}}}")
+        project.dbt("run", "--vars", f"{{rows: {rows}}}", *(["--exclude", "whole"] if rows > 1 else []))
         assert "reads 1 rows of" in project.new_log()
     assert project.rows("select id from {schema}.applied order by id") == [(0,), (1,)]
+    project.dbt("run", "--empty", "--select", "whole")  # of rows that its table could not take, none is read
+    assert project.run_results()["whole"]["message"] == "APPLY CHANGES (0 events: 0 inserted, 0 updated, 0 deleted)"
     batches = (
         "select id, count(*) over (partition by _dbt_cdc_batch) from {schema}.applied__events where id is not null"
     )

@@ -1,26 +1,50 @@
 {#- Row changes out of images: one row per key and commit, as CTEs that end in one named `row_changes` with
-    position, op, ts, version (text), before, after. -#}
+    position, op, ts, version (text), before, after and, where the table has a key, its columns as key_1, key_2 … -#}
 
 {%- macro _paired_by_key(table, name='row_changes') -%}
-    {#- `name`: of the last CTE. The images of a key and commit side by side, the older first: a window needs one sort of the
-        images, an aggregate of structs two. (Spelled out at each use: Iceberg's views do not know named windows.) -#}
-    {%- set keys = dbt_cdc._quoted_list(table.key, 'image') | join(', ') -%}
-    {%- set side_by_side = '(partition by ' ~ keys ~ ', position order by is_after asc)' -%}
-    paired as (
+    {#- `name`: of the last CTE. The images of a key side by side, a commit's older one first: a window needs one sort of the
+        images, an aggregate of structs two, and _changes_in_order goes on in the same order. (Spelled out at each use: Iceberg's views
+        do not know named windows.) -#}
+    {%- set keys = dbt_cdc._key_columns(table) -%}
+    {%- set side_by_side = '(partition by ' ~ keys ~ ' order by position asc, is_after asc)' -%}
+    keyed as (
         select
+            {{ dbt_cdc._as_key_columns(dbt_cdc._quoted_list(table.key, 'image')) }},
+            image,
+            is_after,
             position,
             version,
-            ts,
-            if(is_after, lag(image) over {{ side_by_side }}, image) as before,
-            if(is_after, image, null) as after,
-            is_after <=> lag(is_after) over {{ side_by_side }} as is_repeated,
-            lead(is_after) over {{ side_by_side }} is null as is_last
+            ts
         from images
         {{ 'where ' ~ table.where if table.where }}
     ),
 
+    side_by_side as (
+        select
+            *,
+            lag(image) over {{ side_by_side }} as image_above,
+            lag(is_after) over {{ side_by_side }} as is_after_above,
+            lag(position) over {{ side_by_side }} <=> position as is_paired,
+            lead(position) over {{ side_by_side }} <=> position as is_followed
+        from keyed
+    ),
+
+    paired as (
+        select
+            {{ keys }},
+            position,
+            version,
+            ts,
+            if(not is_after, image, if(is_paired, image_above, null)) as before,
+            if(is_after, image, null) as after,
+            is_paired and is_after = is_after_above as is_repeated,
+            is_followed
+        from side_by_side
+    ),
+
     {{ name }} as (
         select
+            {{ keys }},
             position,
             case
                 when before is null then 'i'
@@ -33,7 +57,7 @@
             after
         from paired
         {#- the error stands where no reader can do without it: a column that nobody asks for is never worked out #}
-        where case when is_repeated then {{ dbt_cdc._key_is_not_unique(table) }} else is_last and {{ dbt_cdc._differ(table) }} end
+        where case when is_repeated then {{ dbt_cdc._key_is_not_unique(table) }} else not is_followed and {{ dbt_cdc._differ(table) }} end
     )
 {%- endmacro -%}
 
@@ -84,65 +108,16 @@
 {%- endmacro -%}
 
 
-{%- macro _latest_state(table) -%}
-    {#- The newest change of each key. -#}
-    {%- set newest_first = '(partition by ' ~ dbt_cdc._key_of_change(table) ~ ' order by position desc)' -%}
-    numbered as (
-        select
-            *,
-            row_number() over {{ newest_first }} as age,
-            lead(struct(after)) over {{ newest_first }} as previous
-        from row_changes
-    ),
-
-    asked_for as (
-        select * from numbered
-        where case when {{ dbt_cdc._is_of_another_row(table) }} then {{ dbt_cdc._key_is_not_unique(table, 'up to') }} else age = 1 end
-    )
+{%- macro _key_columns(table) -%}
+    {#- Columns of their own: Spark takes rows that are placed by one for placed by the next window, but not by an image's field. -#}
+    {%- set names = [] -%}
+    {%- for _ in table.key -%}{%- do names.append('key_' ~ loop.index) -%}{%- endfor -%}
+    {%- do return(names | join(', ')) -%}
 {%- endmacro -%}
 
 
-{%- macro _is_of_another_row(table) -%}
-    {#- A condition: a change does not begin with what the change of its key before it ended with. Whether there was a row
-        tells that of any key; the row itself is compared where the key was not given, as a column that was dropped and
-        came back has its value in one image only. -#}
-    {%- set same = dbt_cdc._comparable(table.columns, 'previous.after') ~ ' <=> ' ~ dbt_cdc._comparable(table.columns, 'before')
-                   if table.taken_for_key else '(previous.after is null) = (before is null)' -%}
-    {%- do return('previous is not null and not (' ~ same ~ ')') -%}
-{%- endmacro -%}
-
-
-{%- macro _net(table) -%}
-    {#- First and last change of each key in one: nothing for a key that came and went. A key whose inserts and deletes
-        do not add up to that names several rows. -#}
-    ends as (
-        select
-            max(position) as position,
-            max_by(ts, position) as ts,
-            max_by(version, position) as version,
-            min_by(before, position) as before,
-            max_by(after, position) as after,
-            count_if(before is null) - count_if(after is null) as gained
-        from row_changes
-        group by {{ dbt_cdc._key_of_change(table) }}
-    ),
-
-    asked_for as (
-        select
-            *,
-            case when before is null then 'i' when after is null then 'd' else 'u' end as op
-        from ends
-        where case when gained != int(before is null) - int(after is null) then {{ dbt_cdc._key_is_not_unique(table, 'up to') }}
-            else before is not null or after is not null end
-    )
-{%- endmacro -%}
-
-
-{%- macro _key_of_change(table, named=false) -%}
-    {#- The key's columns, `named`: each as a column of its name. -#}
-    {%- set parts = [] -%}
-    {%- for name in dbt_cdc._quoted_list(table.key) -%}
-        {%- do parts.append('if(after is null, before.' ~ name ~ ', after.' ~ name ~ ')' ~ (' as ' ~ name if named else '')) -%}
-    {%- endfor -%}
-    {%- do return(parts | join(', ')) -%}
+{%- macro _as_key_columns(values) -%}
+    {%- set named = [] -%}
+    {%- for value in values -%}{%- do named.append(value ~ ' as key_' ~ loop.index) -%}{%- endfor -%}
+    {%- do return(named | join(', ')) -%}
 {%- endmacro -%}

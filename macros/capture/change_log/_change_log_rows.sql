@@ -7,6 +7,8 @@
 
 {%- macro _change_log_rows(table, mode, images, fields=none) -%}
     {#- Rows of the log out of images; `fields`: names of the log's image fields in order, where they differ. -#}
+    {%- set key = [] -%}
+    {%- for name in dbt_cdc._quoted_list(table.key) -%}{%- do key.append('key_' ~ loop.index ~ ' as ' ~ name) -%}{%- endfor -%}
 with images as (
     {{ images }}
 ),
@@ -17,7 +19,7 @@ select
     op,
     ts,
     version,
-    struct({{ dbt_cdc._key_of_change(table, named=true) }}) as key
+    struct({{ key | join(', ') }}) as key
     {%- for name in dbt_cdc._images_of_mode(mode) %},
     {{ dbt_cdc._log_image(table, name, fields) }}
     {%- endfor %}

@@ -33,8 +33,14 @@
 
     {{ dbt_cdc._with_after_images(table, scope, upto) if log.mode == 'data_before' }}
 
+    {%- set key = [] -%}
+    {%- for name in dbt_cdc._quoted_list(table.key) -%}
+        {%- do key.append('if(after is null, before.' ~ name ~ ', after.' ~ name ~ ')') -%}
+    {%- endfor %}
+
     row_changes as (
         select
+            {{ dbt_cdc._as_key_columns(key) }},
             position,
             op,
             ts,
@@ -48,7 +54,7 @@
         {%- if upto < scope.end %}
         {#- after all that is logged, whose positions are microseconds since 1970 (10^15) #}
         union all
-        select position + 1000000000000000000, op, ts, version, before, after from since_logged
+        select {{ dbt_cdc._key_columns(table) }}, position + 1000000000000000000, op, ts, version, before, after from since_logged
         {%- endif %}
     )
 {%- endmacro -%}

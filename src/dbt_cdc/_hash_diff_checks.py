@@ -58,6 +58,13 @@ def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Sett
     ).collect()[0]
     _raise_bad_rows(rows, layout, settings, nulls=found.nulls, casts=found.casts, copies=found.copies)
     counts = {"I": found.I, "U": found.U, "D": found.D, "X": 0, "N": found.N}
+    limit = settings.max_delete_fraction
+    if limit is not None and counts["D"] > limit * known:
+        guarded = (
+            f"the extract lacks {counts['D']} of {known} current rows ({counts['D'] / known:.3f}), more than "
+            f"max_delete_fraction ({limit}) allows. Check the extract, or raise max_delete_fraction for this run"
+        )
+        fail(settings.node, [guarded])
     if settings.extract_type == "full":
         counts["N"] = known - counts["U"] - counts["D"]
     else:

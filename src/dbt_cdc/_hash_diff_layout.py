@@ -64,6 +64,7 @@ class Settings:
     comments: dict[str, str] = field(default_factory=dict)  # by lower-case name of a column
     deduplicate: bool = False
     allow_older_effective_date: bool = False
+    max_delete_fraction: float | None = None  # of the current rows, by one load
     model_type: str | None = None  # view or table; None where there is none yet
     foreign: bool = False  # a table that hash_diff did not make stands in the model's place, to be replaced
     full_refresh: bool = False

@@ -228,6 +228,18 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     held = state(project)
     land(project, *bad)
     assert "2 rows share their key with another row" in error(project, "2020-01-03")
+    # an extract that came empty
+    land(project)
+    guarded = YAML.replace(f"effective_date: {DAY}", f"effective_date: {DAY}, max_delete_fraction: 0.5")
+    prepare(project, guarded)
+    said = error(project, "2020-01-03")
+    assert "the extract lacks 1 of 1 current rows (1.000), more than max_delete_fraction (0.5) allows. Check" in said
+    prepare(project, guarded.replace(DAY, f"{DAY}, extract_type: delta").replace("0.5", "2"))
+    said = error(project, "2020-01-03")
+    assert "'max_delete_fraction' has no meaning with extract_type: delta, which deletes nothing, got 2" in said
+    assert "option 'max_delete_fraction' must lie between 0 and 1, got 2" in said
+    prepare(project)
+    assert state(project) == held
     land(project, "1,Ann,1,x,2020-01-01 01:00:00", header="nr,full name,salary,ssn,loaded_at")
     missing = error(project, "2020-01-03")
     assert "unique_key: the data have no column 'country'" in missing

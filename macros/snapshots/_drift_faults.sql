@@ -45,11 +45,13 @@
 {%- macro _drift_faults(shape, existing) -%}
     {%- set faults, narrow = [], [] -%}
     {%- for name in shape.source_columns -%}
-        {%- set type, kept = shape.source_types[name | lower], existing.get(name | lower) -%}
+        {%- set type, kept = shape.given_types[name | lower], existing.get(name | lower) -%}
+        {%- set harm = dbt_cdc._harm(kept, type) if kept is not none else none -%}
         {%- if kept is none -%}
-            {%- do faults.extend(dbt_cdc._for_format('type_faults', dbt_cdc._format_of(shape.target))(shape.target, type)) -%}
-        {%- elif dbt_cdc._rounds(kept, type) -%}
-            {%- do faults.append(dbt_cdc._type_fault(shape.target, name, kept, type, "the source, whose values it would cut short")) -%}
+            {%- do faults.extend(dbt_cdc._for_format('type_faults', dbt_cdc._format_of(shape.target))(
+                shape.target, shape.source_types[name | lower])) -%}
+        {%- elif harm -%}
+            {%- do faults.append(dbt_cdc._type_fault(shape.target, name, kept, type, "the source, " ~ harm)) -%}
         {%- elif dbt_cdc._family_of_type(kept) == dbt_cdc._family_of_type(type) == 'number' and not dbt_cdc._widens(type, kept) -%}
             {%- do narrow.append({'name': name, 'kept': kept, 'type': type}) -%}
         {%- endif -%}
@@ -65,7 +67,7 @@
     {%- elif kept in times and given == 'date' -%}
         {%- do faults.append(dbt_cdc._start_fault(shape, kept, given, "by which records would begin before what was known when they"
                                                   ~ " were written")) -%}
-    {%- elif [kept, given] | sort in [times, ['string', 'timestamp']] and not dbt_cdc._is_in_utc() -%}
+    {%- elif dbt_cdc._shifts(kept, given) or dbt_cdc._shifts(given, kept) -%}
         {%- do faults.append(dbt_cdc._start_fault(shape, kept, given, "which the session's time zone would shift")) -%}
     {%- endif -%}
     {%- do return(faults) -%}
@@ -103,8 +105,11 @@
 {%- endmacro -%}
 
 
-{%- macro _is_in_utc() -%}
-    {%- do return(run_query('select current_timezone()')[0][0] in ['UTC', 'Etc/UTC', 'GMT', 'Z', '+00:00']) -%}
+{%- macro _shifts(kept, given) -%}
+    {#- Would values of the given type become others in sessions of other time zones? -#}
+    {%- set by_zone = [kept, given] in [['timestamp', 'date'], ['string', 'timestamp']]
+        or [kept, given] | sort == ['timestamp', 'timestamp_ntz'] -%}
+    {%- do return(by_zone and run_query('select current_timezone()')[0][0] not in ['UTC', 'Etc/UTC', 'GMT', 'Z', '+00:00']) -%}
 {%- endmacro -%}
 
 
@@ -115,7 +120,6 @@
         {%- do return(dbt_cdc._family_of_type(given) == 'number' and not dbt_cdc._widens(given, kept)) -%}
     {%- endif -%}
     {%- set whole = ['tinyint', 'smallint', 'int', 'bigint'] -%}
-    {%- if dbt_cdc._family_of_type(kept) == 'other' -%}{%- do return(dbt_cdc._rounds_inside(kept, given)) -%}{%- endif -%}
     {%- if given in ['float', 'double'] -%}{%- do return(kept in whole or kept.startswith('decimal(')) -%}{%- endif -%}
     {%- if not given.startswith('decimal(') -%}{%- do return(false) -%}{%- endif -%}
     {%- set scale = modules.re.findall('[0-9]+', given)[1] | int -%}

@@ -1,4 +1,4 @@
-{#- What a table can't take of a nested type that has changed since. -#}
+{#- What a table can't take of a type that has changed since, place by place where it is nested. -#}
 
 {%- macro _takes_inside(given, kept) -%}
     {#- May a column that no run compares have values of the given nested type? They are written by the names of their fields. -#}
@@ -25,9 +25,12 @@
 {%- endmacro -%}
 
 
-{%- macro _rounds_inside(kept, given) -%}
-    {%- for before, after in dbt_cdc._pairs_inside(kept, given) or [] if dbt_cdc._rounds(before, after) -%}
-        {%- do return(true) -%}
+{%- macro _harm(kept, given) -%}
+    {#- What a write does to values of the given type, or to what is within them; none where it does nothing. -#}
+    {%- set given_parts = dbt_cdc._parts_inside(given) -%}
+    {%- for place, type in dbt_cdc._parts_inside(kept).items() if place in given_parts -%}
+        {%- if dbt_cdc._rounds(type, given_parts[place]) -%}{%- do return("whose values it would cut short") -%}{%- endif -%}
+        {%- if dbt_cdc._shifts(type, given_parts[place]) -%}{%- do return("which the session's time zone would shift") -%}{%- endif -%}
     {%- endfor -%}
-    {%- do return(false) -%}
+    {%- do return(none) -%}
 {%- endmacro -%}

@@ -20,6 +20,17 @@ BY_TIME = "strategy='timestamp', updated_at='at', hard_deletes='invalidate'"
 CHECKED = "strategy='check', check_cols='all'"
 LOGGED = "meta={'dbt_cdc': {'change_log': 'data_before_after'}}"
 METADATA = "meta={'dbt_cdc': {'operational_metadata': true%s}}"
+#: Columns whose values go by the session's zone from the first types to the others.
+SHIFTED = """
+    select 1 as id, timestamp_ntz '2024-01-01 08:00:00' as clock, timestamp '2024-01-01 08:00:00Z' as instant,
+        timestamp '2023-12-31 00:00:00Z' as day, 'x' as text, array(timestamp '2024-01-01 08:00:00Z') as list,
+        timestamp '2024-01-01 00:00:00Z' as at
+"""
+SHIFTING = """
+    select 1 as id, timestamp '2024-01-01 10:00:00Z' as clock, timestamp_ntz '2024-01-01 10:00:00' as instant,
+        date '2024-01-01' as day, timestamp '2024-01-01 10:00:00Z' as text, array(timestamp_ntz '2024-01-01 10:00:00') as list,
+        timestamp '2024-01-02 00:00:00Z' as at
+"""
 EFFECTIVE = "select id, effective_start_timestamp, effective_end_timestamp from {schema}.%s order by id, effective_start_timestamp"
 
 
@@ -82,6 +93,7 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
     by_clock = "strategy='check', check_cols=['v'], updated_at=%s"
     clocks = "select 1 as id, 'a' as v, timestamp_ntz '2024-01-01 10:00:00' as at"
     write(project, "clocks", by_clock % "'at'", clocks, clocks)
+    write(project, "shifted", BY_TIME, SHIFTED, SHIFTED)
     with in_zone(project, "Pacific/Kiritimati"):  # where it is tomorrow for most of the day
         for number in range(4):
             run(project, number)
@@ -104,7 +116,19 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
         at = "select 1 as id, timestamp '2024-01-10 10:00:00Z' as at"
         write(project, "was_text", BY_TIME, "", at)
         write(project, "clocks", by_clock % "none", "", clocks.replace("'a'", "'b'"))
-        said = project.error("snapshot", "--select", "zoned", "was_text", "clocks", "--vars", "{run: 1}")
+        write(project, "shifted", BY_TIME, "", SHIFTING)
+        before = project.contents("shifted")
+        said = project.error("snapshot", "--select", "zoned", "was_text", "clocks", "shifted", "--vars", "{run: 1}")
+        for name, kept, given in (
+            ("clock", "timestamp_ntz", "timestamp"),
+            ("instant", "timestamp", "timestamp_ntz"),
+            ("day", "timestamp", "date"),
+            ("text", "string", "timestamp"),
+            ("list", "array<timestamp>", "array<timestamp_ntz>"),
+        ):
+            shifted = f"column '{name}' of {project.schema}.shifted is {kept}, got {given} from the source, which the session's"
+            assert f"{shifted} time zone would shift: cast it in the snapshot's query" in said
+        assert project.contents("shifted") == before
         for kept, given in (("timestamp", "timestamp_ntz"), ("string", "timestamp")):
             shifted = "from updated_at, which the session's time zone would shift: cast it"
             assert f"is {kept}, got {given} {shifted}" in said
@@ -112,6 +136,11 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
         assert f"the time of the run, which the session's time zone would shift: set updated_at: {of_the_run}" in said
         write(project, "clocks", by_clock % f"'{of_the_run}'", "", clocks.replace("'a'", "'b'"))
         run(project, 1, "--select", "clocks")
+    run(project, 1, "--select", "shifted")  # in UTC they are the same
+    ten = datetime(2024, 1, 1, 10)
+    assert project.rows("select clock, instant, day, text, list from {schema}.shifted where dbt_valid_to is null") == [
+        (ten, ten, datetime(2024, 1, 1), "2024-01-01 10:00:00", [ten])
+    ]
     late = "select id, v, dbt_updated_at, dbt_valid_to is null from {schema}.late order by id, dbt_valid_from"
     assert project.rows(late) == [
         (1, "a", datetime(2024, 1, 1), True),
@@ -369,6 +398,18 @@ def test_nested_values_that_no_run_compares_are_cut_short_in_none(project: Proje
             "named_struct('day', timestamp '2024-01-02 08:00:00')",
             "struct<day:date>",
             "struct<day:timestamp>",
+        ),
+        "moved": (
+            "named_struct('a', cast(1.25 as decimal(5,2)), 'b', 'x')",
+            "named_struct('b', 'y', 'a', cast(1.256 as decimal(6,3)))",
+            "struct<a:decimal(5,2),b:string>",
+            "struct<b:string,a:decimal(6,3)>",
+        ),
+        "texted": (
+            "named_struct('a', 1, 'b', 'x')",
+            "named_struct('a', 1.5D, 'b', 7)",
+            "struct<a:int,b:string>",
+            "struct<a:double,b:int>",
         ),
     }
     taken = {

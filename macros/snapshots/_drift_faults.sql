@@ -86,19 +86,24 @@
 
 
 {%- macro _overflow_faults(shape, columns) -%}
-    {#- Numbers among the changes that are too large for the table's narrower type. -#}
+    {#- Numbers among the changes that the table's narrower type does not hold. -#}
     {%- if not columns -%}{%- do return([]) -%}{%- endif -%}
     {%- set counted, faults = [], [] -%}
     {%- for column in columns -%}
         {%- set value = dbt_cdc._quote(column.name) -%}
-        {%- do counted.append('count_if(' ~ value ~ ' is not null and try_cast(' ~ value ~ ' as ' ~ column.kept ~ ') is null)') -%}
+        {%- set kept = 'try_cast(' ~ value ~ ' as ' ~ column.kept ~ ')' -%}
+        {#- a double takes each number, and gives others back where there are too many digits -#}
+        {%- set is_lost = 'not (try_cast(' ~ kept ~ ' as ' ~ column.type ~ ') <=> ' ~ value ~ ')' if column.kept == 'double'
+            else kept ~ ' is null' -%}
+        {%- do counted.append('count_if(' ~ value ~ ' is not null and ' ~ is_lost ~ ')') -%}
     {%- endfor -%}
     {%- set counts = run_query('select ' ~ counted | join(', ') ~ ' from ' ~ shape.staging
                                ~ " where dbt_cdc_kind <> 'delete'")[0] -%}
     {%- for column in columns -%}
         {%- if counts[loop.index0] -%}
+            {%- set harm = 'of more digits than it keeps' if column.kept == 'double' else 'too large for it' -%}
             {%- do faults.append(dbt_cdc._type_fault(shape.target, column.name, column.kept, column.type,
-                                                     "the source, with " ~ counts[loop.index0] ~ " value(s) too large for it")) -%}
+                                                     "the source, with " ~ counts[loop.index0] ~ " value(s) " ~ harm)) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}

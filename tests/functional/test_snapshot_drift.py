@@ -445,6 +445,8 @@ def test_numbers_too_large_for_the_table_and_new_columns_without_a_type_are_refu
         rows = "select 1 as id, {0} as v union all select 2, {1} union all select 3, {0}"
         write(project, name, CHECKED, rows.format(first, first), rows.format(first, second))
     write(project, "small", CHECKED, "select 1 as id, 1 as v", "select 1 as id, 7L as v")
+    write(project, "digits", CHECKED, "select 1 as id, 1D as v", "select 1 as id, 9007199254740993L as v")
+    write(project, "cents", CHECKED, "select 1 as id, 1D as v", "select 1 as id, 1234567.89 as v")
     write(project, "untyped", CHECKED, "select 1 as id", "select 1 as id, null as discount")
     run(project, 0)
     write(project, "unborn", CHECKED, "", "select 1 as id, array() as discounts")
@@ -454,13 +456,19 @@ def test_numbers_too_large_for_the_table_and_new_columns_without_a_type_are_refu
     advice = ": cast it in the snapshot's query, or change the table's column"
     for name in ("count", "price"):
         assert kept % (name, *pairs[name][2:]) + "with 1 value(s) too large for it" + advice in said
+    assert kept % ("digits", "double", "bigint") + "with 1 value(s) of more digits than it keeps" + advice in said
     assert kept % ("share", "int", "double") + "whose values it would cut short" + advice in said
     for column in ("discount' of the source is void", "discounts' of the source is array<void>"):
         assert f"column '{column}, which is no type, and no table of format 'iceberg' gives it one" in said
     assert "discount" not in dict(project.columns("untyped")) and "unborn" not in project.tables()
     for name in pairs:
         assert project.rows(f"select * from {{schema}}.{name}") == before[name]
+    assert project.rows("select v, dbt_valid_to from {schema}.digits") == [(1.0, None)]
     assert project.rows("select v, dbt_valid_to is null from {schema}.small order by v") == [(1, False), (7, True)]
+    assert project.rows("select v, dbt_valid_to is null from {schema}.cents order by v") == [
+        (1.0, False),
+        (1234567.89, True),
+    ]
     assert dict(project.columns("small"))["v"] == "int"
 
 

@@ -10,10 +10,7 @@
     {%- for column in columns if names | select('equalto', column.name | lower) | list | length > 1 -%}
         {%- do dbt_cdc._raise_faults(["the model gives two columns called '" ~ column.name ~ "': give each a name of its own"]) -%}
     {%- endfor -%}
-    {%- for column in columns if column.dtype.startswith('interval') -%}
-        {%- do dbt_cdc._raise_faults(["column '" ~ column.name ~ "' is an " ~ column.dtype ~ ", which tables don't keep: cast it in the"
-                                      ~ " model"]) -%}
-    {%- endfor -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._interval_faults(columns, 'model')) -%}
     {%- set is_untyped = dbt_cdc._is_untyped(columns | map(attribute='dtype') | join(' ')) -%}
     {%- set known = dbt_cdc._apply_known_types(relations, state, options) if is_untyped else {} -%}
     {%- set typed = dbt_cdc._with_types(query, columns, known) -%}

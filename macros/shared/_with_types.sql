@@ -21,3 +21,14 @@
     {%- set fields = dbt_cdc._names_inside(untyped | lower) -%}
     {%- do return(not fields or fields == dbt_cdc._names_inside(kept | lower)) -%}
 {%- endmacro -%}
+
+
+{%- macro _interval_faults(columns, place) -%}
+    {#- `place`: where the columns are made. (In `struct<interval:int>` it is a field's name.) -#}
+    {%- set faults = [] -%}
+    {%- for column in columns if modules.re.search('\\binterval\\b(?![\\w ]*:)', column.dtype) -%}
+        {%- do faults.append("column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", and tables keep no intervals: cast it in the "
+                             ~ place) -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}

@@ -18,7 +18,7 @@
                 ~ " as operational_metadata keeps points in time: convert it in the snapshot's query") -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do return(faults + dbt_cdc._checked_type_faults(columns)) -%}
+    {%- do return(faults + dbt_cdc._checked_type_faults(columns) + dbt_cdc._interval_faults(columns, "snapshot's query")) -%}
 {%- endmacro -%}
 
 

@@ -496,7 +496,7 @@ WRONG = {
     ),
     "interval": (
         at_once("select 1 as id, interval 1 day as v, 'U' as op, 2 as seq", GOOD),
-        ["column 'v' is an interval day, which tables don't keep: cast it in the model"],
+        ["column 'v' is of type interval day, and tables keep no intervals: cast it in the model"],
     ),
     "conflict_in_one_moment": (
         at_once(batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), BITEMPORAL),

@@ -447,9 +447,10 @@ def test_numbers_too_large_for_the_table_and_new_columns_without_a_type_are_refu
     write(project, "small", CHECKED, "select 1 as id, 1 as v", "select 1 as id, 7L as v")
     write(project, "digits", CHECKED, "select 1 as id, 1D as v", "select 1 as id, 9007199254740993L as v")
     write(project, "cents", CHECKED, "select 1 as id, 1D as v", "select 1 as id, 1234567.89 as v")
-    write(project, "untyped", CHECKED, "select 1 as id", "select 1 as id, null as discount")
+    waits = "array(interval 1 day) as waits, named_struct('interval day', 1) as s"
+    write(project, "untyped", CHECKED, "select 1 as id", f"select 1 as id, null as discount, {waits}")
     run(project, 0)
-    write(project, "unborn", CHECKED, "", "select 1 as id, array() as discounts")
+    write(project, "unborn", CHECKED, "", "select 1 as id, array() as discounts, interval 1 month as wait")
     before = {name: project.rows(f"select * from {{schema}}.{name}") for name in pairs}
     said = project.error("snapshot", "--vars", "{run: 1}")
     kept = f"column 'v' of {project.schema}.%s is %s, got %s from the source, "
@@ -460,6 +461,9 @@ def test_numbers_too_large_for_the_table_and_new_columns_without_a_type_are_refu
     assert kept % ("share", "int", "double") + "whose values it would cut short" + advice in said
     for column in ("discount' of the source is void", "discounts' of the source is array<void>"):
         assert f"column '{column}, which is no type, and no table of format 'iceberg' gives it one" in said
+    for column in ("waits' is of type array<interval day>", "wait' is of type interval month"):
+        assert f"column '{column}, and tables keep no intervals: cast it in the snapshot's query" in said
+    assert said.count("intervals") == 2
     assert "discount" not in dict(project.columns("untyped")) and "unborn" not in project.tables()
     for name in pairs:
         assert project.rows(f"select * from {{schema}}.{name}") == before[name]

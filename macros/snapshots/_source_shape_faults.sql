@@ -1,10 +1,5 @@
 {#- What the names and types of the source's columns show, before a row is read. -#}
 
-{%- macro _columns_of_source(sql) -%}
-    {%- do return(dbt_cdc._whole_columns('(\n' ~ sql ~ '\n) as source_rows')) -%}
-{%- endmacro -%}
-
-
 {%- macro _source_shape_faults(strategy, sql, columns, options) -%}
     {%- set names = columns | map(attribute='name') | list -%}
     {%- set faults, unknown = dbt_cdc._source_name_faults(names, strategy, options), dbt_cdc._named_column_faults(names, strategy) -%}

@@ -2,7 +2,8 @@
 {%- macro default__build_snapshot_table(strategy, sql) -%}
     {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- if execute -%}
-        {%- set columns = dbt_cdc._columns_of_source(sql) -%}
+        {%- set source = dbt_cdc._source_of(sql) -%}
+        {%- set columns, sql = source.columns, source.sql -%}
         {%- set faults = dbt_cdc._source_shape_faults(strategy, sql, columns, options) + dbt_cdc._untyped_faults(columns)
             + dbt_cdc._source_faults(strategy, sql) + dbt_cdc._blank_partition_faults(strategy, sql, columns)
             + dbt_cdc._for_format('new_snapshot_faults', config.get('file_format'))() -%}

@@ -6,18 +6,19 @@
     All that can be wrong is found here too, in the same table, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
-    {%- set options, columns = dbt_cdc._snapshot_settings(), dbt_cdc._columns_of_source(source_sql) -%}
+    {%- set options, source = dbt_cdc._snapshot_settings(), dbt_cdc._source_of(source_sql) -%}
+    {%- set columns = source.columns -%}
     {%- set target_columns = dbt_cdc._columns_of_snapshot(target_relation) -%}
     {%- set existing = dbt_cdc._whole_types(target_relation, target_columns) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
         + dbt_cdc._deletion_column_faults(strategy, target_relation, existing)
         + dbt_cdc._operational_table_faults(target_relation, existing, options)
-        + dbt_cdc._source_shape_faults(strategy, source_sql, columns, options)
+        + dbt_cdc._source_shape_faults(strategy, source.sql, columns, options)
         + dbt_cdc._retyped_faults(strategy, columns, target_relation, existing)
         + dbt_cdc._untyped_faults(columns, existing)) -%}
     {%- set staging = dbt_cdc._temporary_relation(target_relation, dbt_cdc._run_name(), 'changes') -%}
-    {%- set typed = dbt_cdc._with_types(source_sql, columns, existing) -%}
+    {%- set typed = dbt_cdc._with_types(source.sql, columns, existing) -%}
     {%- do run_query(dbt_cdc._create_temporary(
         staging, dbt_cdc._snapshot_changes(strategy, typed, columns, target_relation, target_columns))) -%}
     {%- set shape = dbt_cdc._staging_shape(staging, strategy, target_relation, columns, existing) -%}

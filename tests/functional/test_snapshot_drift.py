@@ -274,6 +274,10 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
     write(project, "gone", BY_TIME.replace("invalidate", "new_record"), timed % "v", f"{timed % 'null'} where id = 2")
     at = "select 1 as id, timestamp '2024-01-0%s' as at, %s as v"
     write(project, "collated", BY_TIME, at % (1, "'a'"), at % (2, "'B' collate UTF8_LCASE"))
+    # no table keeps a collation: 'A' is another key than 'a', and another text
+    rows = "select id collate UTF8_LCASE as id, array(v collate UTF8_LCASE) as l, {0} as v from values {1} as t(id, v)"
+    lower, upper = (rows.format("v collate UTF8_LCASE", f"('a', 'x'), ('A', 'y'), ('b', '{v}')") for v in ("z", "Z"))
+    write(project, "by_key", f"{CHECKED}, hard_deletes='new_record'", lower, upper)
     for number in (0, 1, 1, 2):
         run(project, number)
     open_rows = "select id, v, w, dbt_is_deleted from {schema}.%s where dbt_valid_to is null order by id"
@@ -298,6 +302,13 @@ def test_what_was_text_and_is_none_any_more_is_compared_as_text(project: Project
     assert project.rows("select v, dbt_valid_to is null from {schema}.collated order by 2") == [
         ("a", False),
         ("B", True),
+    ]
+    by_key = "select id, l, v, dbt_is_deleted, dbt_valid_to is null from {schema}.by_key order by id, dbt_valid_from"
+    assert project.rows(by_key) == [
+        ("A", ["y"], "y", "False", True),
+        ("a", ["x"], "x", "False", True),
+        ("b", ["z"], "z", "False", False),
+        ("b", ["Z"], "Z", "False", True),
     ]
     for name, column_type in {"all_columns": "string", "one_column": "string", "emptied": "int"}.items():
         assert dict(project.columns(name))["v"] == column_type

@@ -25,17 +25,27 @@
 
 
 {%- macro _char_keys(shape) -%}
-    {#- The char(n) columns that a key is made of, as far as its text shows, with their n: Delta plans no merge on one, while Spark pads
-        such columns as it reads them. `describe table` calls them strings. -#}
-    {%- set keys, lengths = dbt_cdc._keys(shape.strategy) | join(' ') | lower, {} -%}
-    {%- for name, type in shape.source_types.items()
-        if type == 'string' and modules.re.search('(^|\\W)' ~ modules.re.escape(name) ~ '(\\W|$)', keys) -%}
+    {#- The char(n) columns that a key is made of, with their n: Delta plans no merge on one, while Spark pads such columns as it reads
+        them. `describe table` calls them strings. -#}
+    {%- set lengths = {} -%}
+    {%- for name in dbt_cdc._text_keys(shape.strategy, shape.source_types) -%}
         {%- set described = run_query('describe extended ' ~ shape.target ~ ' ' ~ dbt_cdc._quote(name)) -%}
         {%- for row in described.rows if row[0] == 'data_type' and row[1].startswith('char(') -%}
             {%- do lengths.update({name: row[1][5:-1]}) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(lengths) -%}
+{%- endmacro -%}
+
+
+{%- macro _text_keys(strategy, types) -%}
+    {#- The text columns that a key is made of, as far as its text shows. `types`: by lower-case name. -#}
+    {%- set keys, names = dbt_cdc._keys(strategy) | join(' ') | lower, [] -%}
+    {%- for name, type in types.items()
+        if type == 'string' and modules.re.search('(^|\\W)' ~ modules.re.escape(name) ~ '(\\W|$)', keys) -%}
+        {%- do names.append(name) -%}
+    {%- endfor -%}
+    {%- do return(names) -%}
 {%- endmacro -%}
 
 

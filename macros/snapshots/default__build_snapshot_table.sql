@@ -18,6 +18,9 @@
         {%- endif -%}
         {%- do dbt_cdc._raise_faults(faults) -%}
         {%- do model.update({'_dbt_cdc_first_load': true}) -%}
+        {#- of a key it is to be known later that it was filled up with spaces -#}
+        {%- set sql = dbt_cdc._for_format('plain_rows', config.get('file_format'))(
+            sql, columns, dbt_cdc._text_keys(strategy, dbt_cdc._types_by_name(columns))) -%}
     {%- endif -%}
     {%- if not options.operational_metadata -%}
         {%- do return(dbt.default__build_snapshot_table(strategy, sql)) -%}

@@ -497,6 +497,14 @@ def test_a_column_without_a_type_gets_that_of_its_first_values(project: Project)
     write(project, "plain", CHECKED, without, with_types, "select 1 as id, 'y' as `v w`, null as t")
     write(project, "logged", f"{CHECKED}, {LOGGED}", without, with_types)
     write(project, "nested", CHECKED, without, "select 1 as id, array(1) as `v w`, null as t")
+    # what the source's own table says of its columns holds for no other
+    project.sql(
+        "create table {schema}.things (id int, v varchar(3) not null, s struct<a:varchar(3)> not null, n int default 5) using delta"
+        " tblproperties ('delta.feature.allowColumnDefaults' = 'supported')"
+    )
+    project.sql("insert into {schema}.things (id, v, s) values (1, 'abc', named_struct('a', 'abc'))")
+    longer = "select 1 as id, 'abcdef' as v, named_struct('a', 'abcdef') as s, 6 as n"
+    write(project, "outgrown", CHECKED, f"select * from {project.schema}.things", longer)
     run(project, 0)
     assert dict(project.columns("plain"))["v w"] == "void"
     # as a run leaves it that is killed between the images
@@ -513,6 +521,8 @@ def test_a_column_without_a_type_gets_that_of_its_first_values(project: Project)
     assert project.rows(versions % "plain") == [(1, None, None, False), (1, "x", day, False), (1, "y", None, True)]
     assert project.rows(versions % "logged") == [(1, None, None, False), (1, "x", day, True)]
     assert project.rows(versions % "nested") == [(1, None, None, True)]
+    outgrown = "select id, v, s.a, n, dbt_valid_to is null from {schema}.outgrown order by dbt_valid_from"
+    assert project.rows(outgrown) == [(1, "abc", "abc", 5, False), (1, "abcdef", "abcdef", 6, True)]
     for name in ("plain", "logged"):
         assert project.columns(name)[:3] == [("id", "int"), ("v w", "string"), ("t", "timestamp_ntz")]
     log = "select op, before.`v w`, before.dbt_valid_to is null, after.`v w`, after.t from {schema}.logged__changes"

@@ -38,17 +38,6 @@
 {%- endmacro -%}
 
 
-{%- macro _text_keys(strategy, types) -%}
-    {#- The text columns that a key is made of, as far as its text shows. `types`: by lower-case name. -#}
-    {%- set keys, names = dbt_cdc._keys(strategy) | join(' ') | lower, [] -%}
-    {%- for name, type in types.items()
-        if type == 'string' and modules.re.search('(^|\\W)' ~ modules.re.escape(name) ~ '(\\W|$)', keys) -%}
-        {%- do names.append(name) -%}
-    {%- endfor -%}
-    {%- do return(names) -%}
-{%- endmacro -%}
-
-
 {%- macro _match_by_scd_id(changes, scd_id, new_scd_id) -%}
     {#- Of two runs at once, what the other wrote is seen only where it is the same record. -#}
     using (

@@ -6,7 +6,7 @@
     {#- Gives how many are left. -#}
     {%- set columns = dbt_cdc._dbt_columns() -%}
     {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(0) -%}{%- endif -%}
-    {%- set given = dbt_cdc._source_columns_of(target, columns) -%}
+    {%- set given = dbt_cdc._given_columns(target, columns) -%}
     {%- set no_key = dbt_cdc._null_keys(dbt_cdc._keys(model.config)) -%}
     {#- a key may be an expression that is never NULL, and the table have columns of its owner's #}
     {%- set empty = 'cast(' ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " as string) = 'True' and (" ~ no_key | join(' and ') ~ ' or '
@@ -29,7 +29,7 @@
 {%- endmacro -%}
 
 
-{%- macro _source_columns_of(target, columns) -%}
+{%- macro _given_columns(target, columns) -%}
     {#- Those of a snapshot's table that its source has given. -#}
     {%- set own, given = (columns.values() | list) + (dbt_cdc._operational_columns().values() | list), [] -%}
     {%- for column in adapter.get_columns_in_relation(target)

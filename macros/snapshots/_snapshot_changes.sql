@@ -1,10 +1,3 @@
-{%- macro _key_names(strategy) -%}
-    {#- The names that dbt's unique_key_fields gives the key expressions. -#}
-    {%- if strategy.unique_key is string -%}{%- do return(['dbt_unique_key']) -%}{%- endif -%}
-    {%- do return(dbt_cdc._numbered(strategy.unique_key, 'dbt_unique_key_')) -%}
-{%- endmacro -%}
-
-
 {%- macro _snapshot_changes(strategy, source_sql, source_columns, target_relation, target_columns) -%}
     {#- One row per key that is new (insert), changed (update) or gone (delete): the source's columns, the key, how many
         rows of the source share it, and what is needed of the open record. Keys that rows share, and rows without a key,

@@ -1,45 +1,6 @@
 {#- A snapshot's key must be there and be unique: asked of the source before the first load, and found by every later one
     as it compares (_staging_faults). -#}
 
-{%- macro _keys(strategy) -%}
-    {#- The key expressions as a list: dbt takes one or many, each a column or an expression. -#}
-    {%- set given = strategy.unique_key -%}
-    {%- do return([given] if given is string else given | list) -%}
-{%- endmacro -%}
-
-
-{%- macro _numbered(keys, prefix='dbt_cdc_key_') -%}
-    {#- Names for the values of as many key expressions. -#}
-    {%- set names = [] -%}
-    {%- for key in keys -%}{%- do names.append(prefix ~ loop.index) -%}{%- endfor -%}
-    {%- do return(names) -%}
-{%- endmacro -%}
-
-
-{%- macro _numbered_keys(keys, prefix='dbt_cdc_key_') -%}
-    {#- Select list of the key expressions by those names. -#}
-    {%- set listed = [] -%}
-    {%- for key in keys -%}{%- do listed.append('(' ~ key ~ ') as ' ~ prefix ~ loop.index) -%}{%- endfor -%}
-    {%- do return(listed | join(', ')) -%}
-{%- endmacro -%}
-
-
-{%- macro _same_numbered(keys, left, right) -%}
-    {#- The condition of a join by two prefixes of those names. -#}
-    {%- set same = [] -%}
-    {%- for key in keys -%}{%- do same.append(left ~ loop.index ~ ' = ' ~ right ~ loop.index) -%}{%- endfor -%}
-    {%- do return(same | join(' and ')) -%}
-{%- endmacro -%}
-
-
-{%- macro _null_keys(keys) -%}
-    {#- The conditions that a key expression is NULL. -#}
-    {%- set conditions = [] -%}
-    {%- for key in keys -%}{%- do conditions.append('(' ~ key ~ ') is null') -%}{%- endfor -%}
-    {%- do return(conditions) -%}
-{%- endmacro -%}
-
-
 {%- macro _source_faults(strategy, sql) -%}
     {#- Grouped by one hash, which is cheaper than by the keys; the keys themselves are looked at only where hashes meet. -#}
     {%- set keys = dbt_cdc._keys(strategy) -%}

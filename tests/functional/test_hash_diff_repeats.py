@@ -610,3 +610,15 @@ def test_types_that_a_reader_infers_are_taken_as_far_as_the_tables_hold_their_va
     for column, own, given in (("v", "double", "boolean"), ("at", "timestamp", "int"), ("n", "int", "double")):
         assert f"column '{column}': the table has type {own}, the data has {given}. Cast it" in str(refused.value)
     assert project.rows("select v, price, at from {schema}.t") == current
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_moment_that_the_sessions_clocks_do_not_tell_does_not_cast(project: Project) -> None:
+    loaded = model(project, types={"seen": "timestamp_ntz", "said": "string", "at": "timestamp", "first": "string"})
+    second = "timestamp'2024-10-27 01:30:00Z'"  # 02:30 in Rome, as an hour before
+    row = f"{second} as seen, {second} as said, timestamp_ntz'2024-03-31 02:30:00' as at, {second} - interval 1 hour as first"
+    zone = {"spark.sql.session.timeZone": "Europe/Rome"}
+    with session_conf(project.spark, zone), pytest.raises(DbtRuntimeError) as lost:
+        loaded.load_row("2020-01-01", row)
+    told = "seen (timestamp_ntz) '2024-10-27 02:30:00', said (string) '2024-10-27 02:30:00', at (timestamp) '2024-03-31 02:30:00'."
+    assert f"1 row(s) have a value that does not cast: {told}" in str(lost.value)

@@ -1,10 +1,13 @@
 {#- The times of an event: `sequence` orders the events of a key; in a bitemporal table `system` says when each became known. -#}
 {%- macro _apply_moment(options, option, names, faults) -%}
-    {#- SQL for it: a column, an expression, or a struct whose fields have the columns' names. -#}
+    {#- SQL for it: a column (never the mere one: a ledger would have the DEFAULT of the source's, or its length), an expression, or a
+        struct whose fields have the columns' names. -#}
     {%- set wanted = options[option] or [] -%}
     {%- if wanted | length == 1 -%}
         {%- set column = dbt_cdc._apply_columns(wanted, option, names, faults if dbt_cdc._is_plain_name(wanted[0]) else []) -%}
-        {%- do return({'sql': dbt_cdc._quote(column[0]) if column else '(' ~ wanted[0] ~ '\n)', 'parts': [], 'option': option}) -%}
+        {%- set value = dbt_cdc._quote(column[0]) if column else '(' ~ wanted[0] ~ '\n)' -%}
+        {%- set sql = 'if(' ~ value ~ ' is null, null, ' ~ value ~ ')' if column else value -%}
+        {%- do return({'sql': sql, 'parts': [], 'option': option}) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._apply_columns(wanted, option, names, faults) -%}
     {%- set fields = [] -%}

@@ -131,6 +131,21 @@ def test_types_of_a_tables_own_version_and_long_structs_are_taken(project: Proje
     ]
 
 
+@pytest.mark.one_format("delta")  # which holds its columns to such lengths, and takes no DEFAULT
+def test_lengths_and_defaults_of_the_source_are_none_of_the_tables(project: Project) -> None:
+    columns = "id varchar(1), v varchar(1) default 'a', op string, seq varchar(1) default '1'"
+    project.sql(f"create table {{schema}}.short ({columns}) using parquet")
+    project.sql(f"create table {{schema}}.long ({columns.replace('(1)', '(2)')}) using parquet")
+    project.sql("insert into {schema}.short (id, op) values ('1', 'U')")
+    project.sql("insert into {schema}.long values ('1', 'bb', 'U', '22')")
+    query = "select * from {{ target.schema }}.{{ var('source') }}"
+    project.write({"models/t.sql": model(query, config="unique_key='id'", stored_as_scd_type=2)})
+    for source in ("short", "long"):
+        project.dbt("run", "--vars", f"{{source: {source}}}")
+    versions = project.rows("select * from {schema}.t order by __START_AT")
+    assert versions == [("1", "a", "1", "22"), ("1", "bb", "22", None)]
+
+
 def test_what_another_session_has_shown_meanwhile_is_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     """Iceberg's catalogs show a table as they know it for half a minute; sessions have catalogs of their own."""
     other = project.spark.newSession()

@@ -46,8 +46,8 @@
     {%- set faults, measures = {}, {} -%}
     {%- for name, type in plan.casts.items() if '<' not in type and name not in plan.nulls -%}
         {%- set column = dbt_cdc._quote(name) -%}
-        {%- set lost = 'not (cast(try_cast(' ~ column ~ ' as ' ~ dbt_cdc._type_text(type) ~ ') as ' ~ dbt_cdc._type_text(plan.types[name])
-                      ~ ') <=> ' ~ column ~ ')' -%}
+        {%- set cast = 'try_cast(' ~ column ~ ' as ' ~ dbt_cdc._type_text(type) ~ ')' -%}
+        {%- set lost = 'not (try_cast(' ~ cast ~ ' as ' ~ dbt_cdc._type_text(plan.types[name]) ~ ') <=> ' ~ column ~ ')' -%}
         {%- if plan.types[name] == 'string' and dbt_cdc._is_exact(type) -%}
             {#- such values have several spellings -#}
             {%- set lost = column ~ ' is not null and ' ~ dbt_cdc._read_as(column, type) ~ ' is null' -%}

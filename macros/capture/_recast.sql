@@ -12,7 +12,7 @@
     {%- set tried = 'try_cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')' -%}
     {%- if table.unchecked -%}{%- do return(tried) -%}{%- endif -%}
     {%- set is_text = dbt_cdc._family_of_type(old) == 'text' -%}
-    {%- set kept = tried ~ ' is not null' if is_text else 'cast(' ~ tried ~ ' as ' ~ dbt_cdc._type_text(old) ~ ') <=> ' ~ value -%}
+    {%- set kept = tried ~ ' is not null' if is_text else 'try_cast(' ~ tried ~ ' as ' ~ dbt_cdc._type_text(old) ~ ') <=> ' ~ value -%}
     {%- set fault = "dbt_cdc: " ~ dbt_cdc._running() ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new
                     ~ ", expected values that can be cast to" ~ remedy -%}
     {%- do return('if(' ~ value ~ ' is null or ' ~ kept ~ ', ' ~ tried ~ ', raise_error(' ~ dbt_cdc._literal(fault) ~ '))') -%}

@@ -89,15 +89,20 @@ REFUSED = {
     # a key that can't be cast is none that is NULL
     "lossy_types": (
         model(
-            f"select *, 1.50 as v2 from ({FIRST})",
-            batch("('1', 'z', 'U', 9, '1.5'), ('one', 'x', 'U', 9, '1.505')", "id, v, op, seq, v2"),
+            f"select *, 1.50 as v2, cast(0 as float) as v3 from ({FIRST})",
+            batch(
+                "('1', 'z', 'U', 9, '1.5', 2147483647), ('one', 'x', 'U', 9, '1.505', 1)",
+                "id, v, op, seq, v2, v3",
+            ),
             GOOD,
         ),
         [
             "can't run, nothing was written:\n    - column 'id': the table has type int, the batch string with 1 value(s)"
             " that it can't hold, for example one: cast it in the model, or run with --full-refresh\n    - column 'v2': the"
             " table has type decimal(3,2), the batch string with 1 value(s) that it can't hold, for example 1.505: cast it"
-            " in the model, or run with --full-refresh\n  \n",
+            " in the model, or run with --full-refresh\n    - column 'v3': the table has type float, the batch int with 1"
+            " value(s) that it can't hold, for example 2147483647: cast it in the model, or run with --full-refresh"
+            "\n  \n",
         ],
     ),
     "conflict_in_what_it_lacks": (

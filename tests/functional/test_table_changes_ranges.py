@@ -138,7 +138,7 @@ SEVERAL_ROWS_UP_TO = (
 )
 LATER = "the type that it has now; ask for a range that begins after the change of type (a model that reads them by ref_changes"
 NO_VALUE = (
-    "changes of {{schema}}.{0}: column `n` is of type {1} in a version of the range, got a value of it that is no int,"
+    "changes of {{schema}}.{0}: column `n` is of type {1} in a version of the range, got a value of it that is no {2},"
     f" expected values that can be cast to {LATER}"
 )
 WITHOUT_KEY = ("delta", "iceberg")  # Hudi's tables have their own
@@ -201,10 +201,10 @@ UNTOLD = {
     "reused_net": untold("'{schema}.reused', unique_key='v', format='net'", SEVERAL_ROWS_UP_TO),
     "reused_latest_state": untold("'{schema}.reused', unique_key='v', format='latest_state'", SEVERAL_ROWS_UP_TO),
     "retyped_all": untold(
-        "'{schema}.retyped', unique_key='id'", NO_VALUE.format("retyped", "string"), formats=WITHOUT_KEY
+        "'{schema}.retyped', unique_key='id'", NO_VALUE.format("retyped", "string", "int"), formats=WITHOUT_KEY
     ),
-    "narrowed_all": untold(
-        "'{schema}.narrowed', unique_key='id'", NO_VALUE.format("narrowed", "double"), formats=WITHOUT_KEY
+    "rounded_all": untold(
+        "'{schema}.rounded', unique_key='id'", NO_VALUE.format("rounded", "int", "float"), formats=WITHOUT_KEY
     ),
     "recast_all": untold(
         "'{schema}.recast', unique_key='id'",
@@ -257,7 +257,7 @@ def write_tables(changes: Changes) -> dict[str, Any]:
     names["reach"] = "of" if changes.format == "hudi" else "up to"  # without a feed a version is looked at whole
     if changes.format != "hudi":
         retype(changes, "retyped", "string", "int", "'x'", "7")
-        retype(changes, "narrowed", "double", "int", "3.7", "4")
+        retype(changes, "rounded", "int", "float", "2147483647", "4")
         retype(changes, "recast", "boolean", "date", "true", "date'2024-01-02'")
     if changes.format == "iceberg":
         for name, properties in {"renamed": MERGE_ON_READ["iceberg"], "renamed_copied": ""}.items():
@@ -313,7 +313,7 @@ def test_a_range_that_can_not_be_told_is_an_error_that_says_what_can(refusals: A
 def test_what_can_not_be_told_is_not_written(refusals: Asked) -> None:
     tables = {"x", "twice", "mapped", "reused"}
     if refusals.changes.format != "hudi":
-        tables |= {"retyped", "recast", "narrowed", "retyped_new", "retyped_old"}
+        tables |= {"retyped", "recast", "rounded", "retyped_new", "retyped_old"}
     if refusals.changes.format == "iceberg":
         tables |= {"anew", "renamed", "renamed_copied", "renamed_copied_all"}
     assert refusals.tables == tables

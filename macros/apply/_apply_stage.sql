@@ -11,9 +11,10 @@
         {%- do dbt_cdc._raise_faults(["the model gives two columns called '" ~ column.name ~ "': give each a name of its own"]) -%}
     {%- endfor -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._interval_faults(columns, 'model')) -%}
-    {%- set is_untyped = dbt_cdc._is_untyped(columns | map(attribute='dtype') | join(' ')) -%}
+    {%- set plain = dbt_cdc._without_collations(query, columns) -%}
+    {%- set is_untyped = dbt_cdc._is_untyped(plain.columns | map(attribute='dtype') | join(' ')) -%}
     {%- set known = dbt_cdc._apply_known_types(relations, state, options) if is_untyped else {} -%}
-    {%- set typed = dbt_cdc._with_types(query, columns, known) -%}
+    {%- set typed = dbt_cdc._with_types(plain.sql, plain.columns, known) -%}
     {%- do dbt_cdc._apply_try_expressions(typed, names, options) -%}
     {%- do return(typed) -%}
 {%- endmacro -%}

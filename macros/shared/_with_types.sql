@@ -23,6 +23,25 @@
 {%- endmacro -%}
 
 
+{%- macro _without_collations(query, columns) -%}
+    {#- A query and its columns, with plain texts, also within other types: not every table keeps a collation, and Spark compares no
+        texts of two. -#}
+    {%- set plain, selected = [], [] -%}
+    {%- for column in columns -%}
+        {%- set quoted = dbt_cdc._quote(column.name) -%}
+        {%- set type = modules.re.sub('\\bstring collate \\w+(?!\\w*:)', 'string', column.dtype) -%}
+        {%- do plain.append(api.Column(column.name, type)) -%}
+        {%- do selected.append(
+            quoted if type == column.dtype else 'cast(' ~ quoted ~ ' as ' ~ dbt_cdc._type_text(type) ~ ') as ' ~ quoted) -%}
+    {%- endfor -%}
+    {%- set as_it_is = plain | map(attribute='dtype') | list == columns | map(attribute='dtype') | list -%}
+    {%- do return({
+        'columns': plain,
+        'sql': query if as_it_is else 'select ' ~ selected | join(', ') ~ ' from (\n' ~ query ~ '\n) as collated',
+    }) -%}
+{%- endmacro -%}
+
+
 {%- macro _interval_faults(columns, place) -%}
     {#- `place`: where the columns are made. (In `struct<interval:int>` it is a field's name.) -#}
     {%- set faults = [] -%}

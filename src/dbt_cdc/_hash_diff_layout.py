@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._formats import format_of
 from dbt_cdc._hints import did_you_mean
-from dbt_cdc._sql import literal, type_text, without_void
+from dbt_cdc._sql import literal, plain_type, type_text
 from dbt_cdc._types import nested_faults, type_faults
 from dbt_cdc._writer import property_text
 from dbt_cdc.hashing import HASH_RULE
@@ -193,7 +193,7 @@ def resolve(
         source, wanted = spelled.get(lower), declared.get(lower)
         got = given.get(source or "")
         faults += type_faults(name, old.get(name), wanted, got) + nested_faults(name, wanted, got)
-        target = wanted or old.get(name) or without_void(given[name])
+        target = plain_type(wanted or old.get(name) or given[name])
         columns.append(
             Column(
                 name=name,

@@ -57,18 +57,19 @@ def type_text(data_type: Any) -> str:
     return str(data_type.simpleString())
 
 
-def without_void(data_type: Any) -> Any:
-    """A column of NULLs alone (`lit(None)`) has no type, and tables keep none: string."""
+def plain_type(data_type: Any) -> Any:
+    """A type as tables keep it: without a collation; a column of NULLs alone (`lit(None)`) has none, and is text."""
     from pyspark.sql.types import ArrayType, MapType, NullType, StringType, StructField, StructType
 
-    if isinstance(data_type, NullType):
+    if isinstance(data_type, (NullType, StringType)):
         return StringType()
     if isinstance(data_type, ArrayType):
-        return ArrayType(without_void(data_type.elementType), data_type.containsNull)
+        return ArrayType(plain_type(data_type.elementType), data_type.containsNull)
     if isinstance(data_type, MapType):
-        return MapType(data_type.keyType, without_void(data_type.valueType), data_type.valueContainsNull)
+        key, value = plain_type(data_type.keyType), plain_type(data_type.valueType)
+        return MapType(key, value, data_type.valueContainsNull)
     if isinstance(data_type, StructType):
-        return StructType([StructField(f.name, without_void(f.dataType), f.nullable) for f in data_type.fields])
+        return StructType([StructField(f.name, plain_type(f.dataType), f.nullable) for f in data_type.fields])
     return data_type
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_cdc._formats import format_of
 from dbt_cdc._frames import viewed
-from dbt_cdc._sql import all_names, is_odd_name, literal, quote, without_void
+from dbt_cdc._sql import all_names, is_odd_name, literal, plain_type, quote
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame
@@ -54,10 +54,10 @@ def write(frame: DataFrame, target: Target, *, replace: bool = True) -> None:
 
 
 def _typed(frame: DataFrame) -> DataFrame:
-    """The frame with columns of NULLs alone as text: no table takes a column without a type."""
+    """The frame with columns of NULLs alone, and of texts with a collation, as text: not every table takes them."""
     from pyspark.sql.functions import col
 
-    types = {field.name: without_void(field.dataType) for field in frame.schema.fields}
+    types = {field.name: plain_type(field.dataType) for field in frame.schema.fields}
     if all(types[field.name] == field.dataType for field in frame.schema.fields):
         return frame
     return frame.select(*(col(quote(name)).cast(kind).alias(name) for name, kind in types.items()))

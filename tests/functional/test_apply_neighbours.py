@@ -131,19 +131,35 @@ def test_types_of_a_tables_own_version_and_long_structs_are_taken(project: Proje
     ]
 
 
-@pytest.mark.one_format("delta")  # which holds its columns to such lengths, and takes no DEFAULT
-def test_lengths_and_defaults_of_the_source_are_none_of_the_tables(project: Project) -> None:
+@pytest.mark.one_format("delta")  # which holds its columns to such lengths, and takes no DEFAULT and no collation
+def test_lengths_defaults_and_collations_of_the_source_are_none_of_the_tables(project: Project) -> None:
     columns = "id varchar(1), v varchar(1) default 'a', op string, seq varchar(1) default '1'"
     project.sql(f"create table {{schema}}.short ({columns}) using parquet")
     project.sql(f"create table {{schema}}.long ({columns.replace('(1)', '(2)')}) using parquet")
     project.sql("insert into {schema}.short (id, op) values ('1', 'U')")
     project.sql("insert into {schema}.long values ('1', 'bb', 'U', '22')")
-    query = "select * from {{ target.schema }}.{{ var('source') }}"
-    project.write({"models/t.sql": model(query, config="unique_key='id'", stored_as_scd_type=2)})
+    query = """
+        select *, v collate UTF8_LCASE as `any case`, named_struct('x', v collate UTF8_LCASE, 'y', null) as parts
+            {{ ", v collate UTF8_LCASE as new" if var('source') == 'long' }}
+        from {{ target.schema }}.{{ var('source') }}
+    """
+    options = {"config": "unique_key='id', on_schema_change='append_new_columns'", "stored_as_scd_type": 2}
+    project.write(
+        {
+            "models/t.sql": model(query, **options),
+            "models/ordered.sql": model(query, sequence_by="seq collate UTF8_LCASE", **options),
+        }
+    )
     for source in ("short", "long"):
-        project.dbt("run", "--vars", f"{{source: {source}}}")
-    versions = project.rows("select * from {schema}.t order by __START_AT")
-    assert versions == [("1", "a", "1", "22"), ("1", "bb", "22", None)]
+        project.dbt("run", "--select", "t", "--vars", f"{{source: {source}}}")
+    versions = project.rows(
+        "select id, v, `any case`, parts.x, parts.y, new, __START_AT, __END_AT from {schema}.t order by __START_AT"
+    )
+    assert versions == [("1", "a", "a", "a", None, None, "1", "22"), ("1", "bb", "bb", "bb", None, "bb", "22", None)]
+    assert (
+        "sequence_by must be of a type that sorts and that tables keep, got string collate UTF8_LCASE"
+        in project.error("run", "--select", "ordered", "--vars", "{source: long}")
+    )
 
 
 def test_what_another_session_has_shown_meanwhile_is_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

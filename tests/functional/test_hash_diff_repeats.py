@@ -622,3 +622,12 @@ def test_a_moment_that_the_sessions_clocks_do_not_tell_does_not_cast(project: Pr
         loaded.load_row("2020-01-01", row)
     told = "seen (timestamp_ntz) '2024-10-27 02:30:00', said (string) '2024-10-27 02:30:00', at (timestamp) '2024-03-31 02:30:00'."
     assert f"1 row(s) have a value that does not cast: {told}" in str(lost.value)
+
+
+@pytest.mark.one_format("delta")  # which keeps no collation; Iceberg makes plain text of it
+def test_texts_are_compared_and_kept_without_a_collation(project: Project) -> None:
+    loaded = model(project)
+    text = "'{0}' collate UTF8_LCASE as v, array('{0}' collate UTF8_LCASE) as list"
+    assert loaded.load_row("2020-01-01", text.format("a"))["I"] == 1
+    assert loaded.load_row("2020-01-02", text.format("A") + ", 'x' collate UTF8_LCASE as w")["U"] == 1
+    assert project.rows("select v, list, w, operation from {schema}.t") == [("A", ["A"], "x", "U")]

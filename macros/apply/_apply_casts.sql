@@ -12,7 +12,9 @@
             {%- do casts.update({name: own_type}) -%}
         {%- endif -%}
     {%- endfor -%}
-    {%- do plan.update(nulls=dbt_cdc._apply_null_columns(plan, unlike.keys() | list)) -%}
+    {%- set setting = plan.columns_to_update | default('', true) | lower -%}
+    {%- set is_unlike = plan.types.get(setting, 'array<string>') != 'array<string>' -%}
+    {%- do plan.update(nulls=dbt_cdc._apply_null_columns(plan, unlike.keys() | list + ([setting] if is_unlike else []))) -%}
     {%- for name, own_type in unlike.items() -%}
         {%- if name in plan.nulls -%}
             {%- do casts.update({name: own_type}) -%}

@@ -94,7 +94,9 @@ select
 
 
 {%- macro _apply_set_columns(plan) -%}
-    {%- if not plan.columns_to_update -%}{%- do return('cast(null as array<string>)') -%}{%- endif -%}
+    {%- if not plan.columns_to_update or plan.columns_to_update | lower in plan.nulls -%}
+        {%- do return('cast(null as array<string>)') -%}
+    {%- endif -%}
     {%- do return('array_sort(array_distinct(transform(' ~ dbt_cdc._quote(plan.columns_to_update) ~ ', name -> lower(name))))') -%}
 {%- endmacro -%}
 

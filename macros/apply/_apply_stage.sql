@@ -23,8 +23,7 @@
 {%- macro _apply_known_types(relations, state, options) -%}
     {%- set recorded = dbt_cdc._own_columns(state.ledger) if state.kept else [] -%}
     {%- set known = dbt_cdc._apply_table_columns(relations, state, options, recorded) -%}
-    {%- do return(dict({options.columns_to_update | default('', true) | lower: 'array<string>'},
-                       **dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known))) -%}
+    {%- do return(dbt_cdc._whole_types(dbt_cdc._apply_shape(relations, state), known)) -%}
 {%- endmacro -%}
 
 

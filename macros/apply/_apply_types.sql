@@ -7,7 +7,7 @@
     {%- for option in ['apply_as_deletes', 'apply_as_truncates'] if options[option] -%}
         {%- do asked.append('(' ~ options[option] ~ '\n) as ' ~ option) -%}
     {%- endfor -%}
-    {%- if plan.columns_to_update -%}
+    {%- if plan.columns_to_update and plan.columns_to_update | lower not in plan.nulls -%}
         {%- do asked.append(dbt_cdc._quote(plan.columns_to_update) ~ ' as columns_to_update') -%}
     {%- endif -%}
     {%- for row in run_query('describe query select ' ~ asked | join(', ') ~ ' from ' ~ plan.stage) -%}

@@ -409,8 +409,9 @@ SHAPES = {
     ),
     "a column without a type is text or what the table has": Case(
         python_model(
-            "select 1 as id, null as v, 'U' as op, 1 as n, array(1) as list, date'2024-01-01' as day, 1 as seq",
-            "select 1 as id, null as v, 'U' as op, null as n, null as list, null as day, 2 as seq",
+            "select 1 as id, null as v, 'U' as op, 1 as n, array(1) as list, date'2024-01-01' as day, 1 as seq, null as cols",
+            "select 1 as id, null as v, 'U' as op, null as n, null as list, null as day, 2 as seq, null as cols",
+            columns_to_update="cols",
             **FEED,
         ),
         [(1, None, None, None, None)],

@@ -15,7 +15,7 @@
         {'rows': 'count(*)', 'deletes': "count_if(_dbt_cdc_kind = 'delete')", 'truncates': "count_if(_dbt_cdc_kind = 'truncate')"},
         **dbt_cdc._apply_bound_measures(plan)) -%}
     {%- for name, sql in plan.wrong.items() -%}{%- do measures.update({'wrong: ' ~ name: 'count_if(' ~ sql ~ ')'}) -%}{%- endfor -%}
-    {%- set row = run_query('with given as (' ~ (plan.given or dbt_cdc._apply_given(plan)) ~ ')\n\nselect '
+    {%- set row = run_query('with given as (' ~ dbt_cdc._apply_given(plan) ~ ')\n\nselect '
                             ~ dbt_cdc._select_list(measures) ~ ' from given')[0] -%}
     {%- set lost = dbt_cdc._apply_cast_faults(plan) if not plan.given else {} -%}
     {%- do plan.faults.extend(lost.values()) -%}
@@ -69,7 +69,7 @@
 {%- macro _apply_bad_rows_fault(plan, name, count) -%}
     {%- set said, remedy = dbt_cdc._apply_bad_rows_text(plan, name) -%}
     {%- set query -%}
-with given as ({{ plan.given or dbt_cdc._apply_given(plan) }})
+with given as ({{ dbt_cdc._apply_given(plan) }})
 
 select distinct to_json(named_struct({{ dbt_cdc._apply_shown(plan) }}
     {%- if name == 'unknown_column' %}, {{ dbt_cdc._literal(plan.columns_to_update) }}, _dbt_cdc_columns{% endif %}),

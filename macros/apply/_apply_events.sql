@@ -4,7 +4,7 @@
 {%- set key = dbt_cdc._quoted_list(plan.key) -%}
 {%- set moments = dbt_cdc._apply_moment_columns(plan) | join(', ') -%}
 given as (
-    {{ plan.given or dbt_cdc._apply_given(plan) }}
+    {{ dbt_cdc._apply_given(plan) }}
 ),
 
 effective as (
@@ -46,6 +46,7 @@ events as (
 
 
 {%- macro _apply_given(plan) -%}
+{%- if plan.given -%}{%- do return(plan.given) -%}{%- endif -%}
 {%- set options = plan.options -%}
 select
     {%- for name in plan.key %}

@@ -34,7 +34,7 @@ from versions
     {%- do dbt_cdc._apply_execute(sql) -%}
     {%- if config.get('contract').enforced -%}{%- do persist_constraints(plan.target, model) -%}{%- endif -%}
     {%- if properties.later -%}{%- do dbt_cdc._set_properties(plan.target, properties.later) -%}{%- endif -%}
-    {%- do dbt_cdc._apply_note(plan, sql, {'inserted': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
+    {%- do dbt_cdc._apply_note(plan, sql, {'insert': run_query('select count(*) from ' ~ plan.target)[0][0]}) -%}
 {%- endmacro -%}
 
 

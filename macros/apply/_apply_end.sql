@@ -9,10 +9,11 @@
 
 
 {%- macro _apply_report(plan) -%}
-    {%- set counts, events = plan.counts, plan.events if plan.options.source_kind == 'snapshot' else plan.rows -%}
-    {%- set message = 'APPLY CHANGES (' ~ events ~ ' events: ' ~ counts.inserted ~ ' inserted, ' ~ counts.updated ~ ' updated, '
-                      ~ counts.deleted ~ ' deleted)' -%}
-    {%- do dbt_cdc._report_outcome(message, {'I': counts.inserted, 'U': counts.updated, 'D': counts.deleted}) -%}
+    {%- set inserted, updated, deleted = plan.counts['insert'], plan.counts['update'], plan.counts['delete'] -%}
+    {%- set events = plan.events if plan.options.source_kind == 'snapshot' else plan.rows -%}
+    {%- set message = 'APPLY CHANGES (' ~ events ~ ' events: ' ~ inserted ~ ' inserted, ' ~ updated ~ ' updated, '
+                      ~ deleted ~ ' deleted)' -%}
+    {%- do dbt_cdc._report_outcome(message, {'I': inserted, 'U': updated, 'D': deleted}) -%}
 {%- endmacro -%}
 
 

@@ -30,7 +30,7 @@
       collected                           _apply_collect: whether `touched` holds all that the ledger knows of the batch's keys
       events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
       made                                _apply_make_temporary: those of the run's temporary tables that there are
-      counts, sql                         _apply_note: rows of {{ this }} by what became of them; the statements -#}
+      counts, sql                         _apply_note: rows of {{ this }} by operation (_apply_changes_query); the statements -#}
 {%- macro _apply_plan(options, relations, state) -%}
     {%- set staged = dbt_cdc._columns_of(relations.stage) -%}
     {#- as they are now: another run may add some at any time -#}
@@ -48,7 +48,7 @@
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
         blanks=dbt_cdc._blank_partitions(dbt_cdc._file_format(), state.target if state.kept and not state.rebuild else none),
         signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=false, events=0, fresh=0,
-        made=[relations.stage], counts={'inserted': 0, 'updated': 0, 'deleted': 0}, sql='',
+        made=[relations.stage], counts={'insert': 0, 'update': 0, 'delete': 0}, sql='',
     ) -%}
     {%- if options.columns_to_update -%}
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)

@@ -56,13 +56,12 @@
     {%- set query = dbt_cdc._apply_changes_query(plan, batches) -%}
     {%- do dbt_cdc._apply_make_temporary(plan, plan.changes, query) -%}
     {%- do dbt_cdc._refresh_metadata(plan.ledger, plan.format) -%}
-    {%- set operations = {'inserted': 'insert', 'updated': 'update', 'deleted': 'delete'} -%}
     {%- set measures = dict(dbt_cdc._apply_bound_measures(plan), signature=dbt_cdc._apply_signature_in(plan.ledger, plan.batch)) -%}
-    {%- for count, operation in operations.items() -%}
-        {%- do measures.update({count: "count_if(_dbt_cdc_operation = '" ~ operation ~ "')"}) -%}
+    {%- for operation in plan.counts -%}
+        {%- do measures.update({operation: "count_if(_dbt_cdc_operation = '" ~ operation ~ "')"}) -%}
     {%- endfor -%}
     {%- set row, counts = run_query('select ' ~ dbt_cdc._select_list(measures) ~ ' from ' ~ plan.changes)[0], {} -%}
-    {%- for count in operations if row['signature'] == signature -%}{%- do counts.update({count: row[count]}) -%}{%- endfor -%}
+    {%- for operation in plan.counts if row['signature'] == signature -%}{%- do counts.update({operation: row[operation]}) -%}{%- endfor -%}
     {%- set merge = dbt_cdc._apply_merge_query(plan, dbt_cdc._apply_bounds(plan, row)) -%}
     {%- if counts.values() | sum > 0 -%}
         {%- do dbt_cdc._apply_execute(merge) -%}

@@ -105,7 +105,7 @@ def _patch(module: ModuleType) -> None:
     def dbt_cdc_response(self: Any, message: str, operations: dict[str, int]) -> Any:
         from dbt_cdc._submission import Outcome
 
-        return Outcome(message, dict(operations), sum(operations.values())).response()
+        return Outcome(message, dict(operations)).response()
 
     adapter.python_submission_helpers = property(python_submission_helpers)
     adapter.default_python_submission_method = property(default_python_submission_method)

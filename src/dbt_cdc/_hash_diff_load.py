@@ -98,7 +98,6 @@ class Load:
             message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {_listed(counts)}"
             + self._listed_rejects(),
             operations=counts,
-            rows_affected=counts["I"] + counts["U"] + counts["D"],
         )
 
     def _log_stage(self, text: str) -> None:
@@ -144,7 +143,7 @@ class Load:
             self._first(frame, layout, marker)
             if self.settings.full_refresh or not self.tables.exists(self.settings.history):
                 self.history.create_empty()
-        return Outcome("--empty or --sample: nothing loaded", dict.fromkeys(OPERATIONS, 0), 0)
+        return Outcome("--empty or --sample: nothing loaded", dict.fromkeys(OPERATIONS, 0))
 
     def _first(self, frame: DataFrame, layout: Layout, marker: Marker | None) -> dict[str, int]:
         settings = self.settings

@@ -49,15 +49,13 @@ class Outcome:
 
     message: str = "OK"
     operations: dict[str, int] = field(default_factory=dict)
-    rows_affected: int | None = None
 
     def response(self) -> AdapterResponse:
         """The response that dbt logs and writes to run_results.json."""
-        if not self.operations and self.rows_affected is None:
+        if not self.operations:
             return AdapterResponse(_message=self.message)
-        return OperationsResponse(
-            _message=self.message, code="OK", rows_affected=self.rows_affected, operations=self.operations
-        )
+        written = sum(self.operations.get(name, 0) for name in "IUD")
+        return OperationsResponse(_message=self.message, code="OK", rows_affected=written, operations=self.operations)
 
 
 class SessionPythonJobHelper(PythonJobHelper):

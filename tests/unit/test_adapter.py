@@ -90,9 +90,9 @@ def test_a_session_helper_of_dbt_spark_itself_comes_first(monkeypatch: pytest.Mo
 
 def test_an_outcome_becomes_the_response_and_other_results_get_the_stock_one(monkeypatch: pytest.MonkeyPatch) -> None:
     adapter = registered(monkeypatch)()
-    response = adapter.generate_python_submission_response(Outcome("I 2, D 1", {"I": 2, "D": 1}, 3))
+    response = adapter.generate_python_submission_response(Outcome("I 2, D 1, N 9", {"I": 2, "D": 1, "N": 9}))
     assert response.to_dict(omit_none=True) == {
-        "_message": "I 2, D 1", "code": "OK", "rows_affected": 3, "operations": {"I": 2, "D": 1},
+        "_message": "I 2, D 1, N 9", "code": "OK", "rows_affected": 3, "operations": {"I": 2, "D": 1, "N": 9},
     }  # fmt: skip
     assert adapter.generate_python_submission_response(Outcome()) == AdapterResponse("OK")
     assert adapter.generate_python_submission_response("run 7") == "stock response to run 7"

@@ -11,7 +11,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 
-def get_session(settings: Mapping[str, Any], packages: str = "dbt_packages") -> Any:
+def get_session(settings: Mapping[str, Any], packages: str) -> Any:
     """The session of this process, or a new one with `settings`.
 
     Built like dbt-spark builds its own, so that SQL and Python models of a ``session`` profile share one: an embedded

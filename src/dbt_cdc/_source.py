@@ -23,9 +23,9 @@ _JAVA_CAUSE = re.compile(r"^(?:Caused by)?: (?:[\w$]+\.)*([\w$]+): (.*?)(?=\n\s+
 class Project:
     """Where the project's files lie; dbt need not run in its folder."""
 
-    root: Path = Path()
-    packages: str = "dbt_packages"
-    name: str = ""
+    root: Path
+    packages: str
+    name: str
 
     @classmethod
     def of(cls, config: Any) -> Project:
@@ -59,12 +59,9 @@ class ModelSource:
         return compile(text, self.path, "exec", dont_inherit=True)  # of this module's future statements
 
     def error(
-        self,
-        problem: BaseException,
-        doing: str = "",
-        refused: Callable[[BaseException], list[tuple[int, str]]] = lambda problem: [],
+        self, problem: BaseException, doing: str, refused: Callable[[BaseException], list[tuple[int, str]]]
     ) -> DbtRuntimeError:
-        """`problem` with the model's lines that it came through; `doing` says what went on outside of them.
+        """`problem` with the model's lines that it came through; `doing`: what went on outside of them, or nothing.
 
         `refused` gives the lines where the problem does not tell them.
         """

@@ -61,10 +61,10 @@ class Outcome:
 class SessionPythonJobHelper(PythonJobHelper):
     """dbt's interface for one way to run a Python model."""
 
-    def __init__(self, parsed_model: dict[str, Any], credentials: Any, project: Project | None = None) -> None:
+    def __init__(self, parsed_model: dict[str, Any], credentials: Any, project: Project) -> None:
         self.parsed_model = parsed_model
         self.credentials = credentials
-        self.project = project or Project()
+        self.project = project
 
     def submit(self, compiled_code: str) -> Outcome:
         """Run the compiled model; gives what a materialization's code left in OUTCOME.

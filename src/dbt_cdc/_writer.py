@@ -63,7 +63,7 @@ def _typed(frame: DataFrame) -> DataFrame:
     return frame.select(*(col(quote(name)).cast(kind).alias(name) for name, kind in types.items()))
 
 
-def create_statement(target: Target, query: str, properties: Mapping[str, Any], *, replace: bool = True) -> str:
+def create_statement(target: Target, query: str, properties: Mapping[str, Any], *, replace: bool) -> str:
     """The statement that makes the target from a query, with these table properties.
 
     An intermediate table gets what decides about its columns (format, options, properties), not where and how the
@@ -98,7 +98,7 @@ def _table_properties(config: Mapping[str, Any], names: Sequence[str]) -> tuple[
     return {n: v for n, v in properties.items() if n not in late}, {n: v for n, v in properties.items() if n in late}
 
 
-def _properties(keyword: str, properties: Mapping[str, Any] | None) -> str:
+def _properties(keyword: str, properties: Mapping[str, Any]) -> str:
     if not properties:
         return ""
     pairs = (f"{_literal(name)} = {_literal(value)}" for name, value in properties.items())

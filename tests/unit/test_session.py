@@ -40,7 +40,7 @@ def session_error(monkeypatch: pytest.MonkeyPatch, error: Exception) -> str:
     module.SparkSession = type("SparkSession", (), {"builder": builder})  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "pyspark.sql", module)
     with pytest.raises(DbtRuntimeError) as raised:
-        get_session({"spark.sql.session.timeZone": "UTC"})
+        get_session({"spark.sql.session.timeZone": "UTC"}, "dbt_packages")
     return str(raised.value.msg)
 
 
@@ -51,7 +51,7 @@ def session_error_without(missing: str, folder: Path) -> str:
 from dbt_common.exceptions import DbtRuntimeError
 from dbt_cdc._session import get_session
 try:
-    get_session({"spark.sql.session.timeZone": "UTC"})
+    get_session({"spark.sql.session.timeZone": "UTC"}, "dbt_packages")
 except DbtRuntimeError as error:
     print(error.msg)
 """

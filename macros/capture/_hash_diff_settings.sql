@@ -36,7 +36,7 @@
         'node': model.unique_id,
         'format': format,
         'replace_conflicts': dbt_cdc._formats()[format].replace_conflicts,
-        'view': dbt_cdc._hash_diff_name(''),
+        'model': dbt_cdc._hash_diff_name(''),
         'base': dbt_cdc._hash_diff_name('__base'),
         'history': dbt_cdc._hash_diff_name('__history'),
         'sensitive': dbt_cdc._hash_diff_name('__sensitive'),

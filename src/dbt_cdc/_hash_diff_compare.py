@@ -1,7 +1,7 @@
 """Compares the incoming data set with the state before its effective date and tells what each key needs.
 
-All joins are on key hashes. `changes` has one row for every key that must be written: `_action` is `put` (insert the
-row or replace it), `mark` (the row keeps its data: deleted, or supplied as it is) or `remove`.
+All joins are on key hashes. `changes` has one row for every key that must be written: `_dbt_cdc_action` is `put`
+(insert the row or replace it), `mark` (the row keeps its data: deleted, or supplied as it is) or `remove`.
 What is written by `put` alone lets the merge read only keys of the table, not whole rows.
 """
 

@@ -46,7 +46,7 @@ class Settings:
     node: str
     format: str
     replace_conflicts: bool  # whether `create or replace` fails where another run has made the table meanwhile
-    view: str
+    model: str
     base: str
     history: str
     sensitive: str

@@ -324,7 +324,7 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
     def _create_model(self, layout: Layout) -> None:
         as_view = self.tables.holds_views()
         if self.settings.foreign:
-            self.spark.sql(f"drop table if exists {self.settings.view}")
+            self.spark.sql(f"drop table if exists {self.settings.model}")
         self.tables.create_model(layout, as_view=as_view)
         if layout.sensitive:
             self.tables.create_sensitive(layout, as_view=as_view)

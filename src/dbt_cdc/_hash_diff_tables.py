@@ -310,7 +310,7 @@ select
     eff_start_date
 from last_load
 where _dbt_cdc_last is not null"""
-        self._show(self.settings.view, [*names, "operation", "eff_start_date"], query, as_view)
+        self._show(self.settings.model, [*names, "operation", "eff_start_date"], query, as_view)
 
     def create_sensitive(self, layout: Layout, *, as_view: bool) -> None:
         """keyhash and the sensitive columns of the current rows; NULL where a row is older than the columns."""

@@ -19,7 +19,7 @@ from dbt_cdc._macros import run_macro, running_model, table_of, upstream_of
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
 
-_end_is_added = Lock()
+_adding_end = Lock()
 
 
 def ref_changes(
@@ -61,7 +61,7 @@ def ref_changes(
     how = {"by": by, "column": column, "unique_key": unique_key}
     asked = {"unique_id": unique_id, "upstream": table_of(given), "given": given, **how}
     read = run_macro("_ref_changes_of_python", asked)
-    with _end_is_added:  # models of other threads may ask in the same moment
+    with _adding_end:  # models of other threads may ask in the same moment
         if _end not in get_event_manager().callbacks:
             add_callback_to_manager(_end)
     for statement in read["before"]:

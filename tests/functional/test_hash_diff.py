@@ -307,7 +307,7 @@ def test_in_a_catalog_without_views_the_model_is_a_table(project: Project, monke
 
     def late(self: Tables, table: str, frame: Any, *arguments: Any, **options: Any) -> None:
         """The model as it was when the next load came."""
-        if table == loaded.settings(*last[::2]).view:
+        if table == loaded.settings(*last[::2]).model:
             monkeypatch.setattr(Tables, "create", create)
             frame = frame.localCheckpoint()
             loaded.load(*last, model_type="table")

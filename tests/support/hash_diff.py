@@ -57,8 +57,8 @@ class Model:
 
     def settings(self, day: str, extract: str, **options: Any) -> Settings:
         tables = {
-            name: f"`{self.schema}`.`{self.table}{'' if name == 'view' else '__' + name}`"
-            for name in ("view", "base", "history", "sensitive", "sensitive_base", "rejects")
+            name: f"`{self.schema}`.`{self.table}{'' if name == 'model' else '__' + name}`"
+            for name in ("model", "base", "history", "sensitive", "sensitive_base", "rejects")
         }
         defaults: dict[str, Any] = {
             "node": f"model.consumer.{self.table}",

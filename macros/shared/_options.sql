@@ -1,7 +1,7 @@
 {#- The options a node may carry under `meta: {dbt_cdc: {…}}`. A capability states its options once, as a mapping
     name -> {type, default, values, between, required, under, rival}, and reads and checks them with the macros below.
-    Types: boolean, string, integer, number, scalar (string, number or date), date (2019-06-18, with quotes or without), list
-    (of strings; one string stands for a list of one), mapping. Where there are `values`, the text counts: vars give 2 as '2'.
+    Types: boolean, string, number, scalar (string, number or date), date (2019-06-18, with quotes or without), list (of strings; one
+    string stands for a list of one). Where there are `values`, the text counts: vars give 2 as '2'.
     `expects` says what is meant where the type does not; a list that is `filled` must have names in it; `under`: the values of other
     options with which this one has a meaning; `rival`: an option that can't stand beside it. -#}
 
@@ -106,12 +106,10 @@
     {%- do return({
         'boolean': value is boolean,
         'string': value is string,
-        'integer': value is integer and value is not boolean,
         'number': value is number and value is not boolean,
         'scalar': value is string or (value is number and value is not boolean) or dbt_cdc._is_date((value | string)[:10]),
         'date': dbt_cdc._is_date(value | string),
         'list': value is string or strings,
-        'mapping': value is mapping,
     }[type]) -%}
 {%- endmacro -%}
 
@@ -127,7 +125,7 @@
 {%- endmacro -%}
 
 
-{%- macro _check_options(spec, more_faults=[]) -%}
+{%- macro _check_options(spec, more_faults) -%}
     {#- One error that lists every fault, or the options. `more_faults`: rules between options, found by the caller. -#}
     {%- do dbt_cdc._raise_faults(dbt_cdc._option_faults(spec) + more_faults) -%}
     {%- do return(dbt_cdc._given_options(spec)) -%}

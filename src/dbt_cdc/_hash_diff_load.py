@@ -66,15 +66,15 @@ class Load:
         faults = setting_faults(self.spark) + foreign_faults(self.tables) + branch_faults(self.tables)
         fail(self.settings.node, faults)
         marker = self.tables.marker()
-        first = marker is None or self.settings.full_refresh
-        stored = None if first else self.tables.stored()
+        previous = None if self.settings.full_refresh else marker  # the load that this one follows
+        stored = self.tables.stored() if previous else None
         types, faults = self._declared()
-        faults += history_faults(self.tables, marker) + ([] if first else date_faults(self.settings, marker))
+        faults += history_faults(self.tables, marker) + date_faults(self.settings, previous)
         layout = resolve(self.settings, frame.schema, types, stored, faults)
         fail(self.settings.node, cast_faults(self.spark, layout) + leftover_faults(self.tables, layout))
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
-        again = bool(stored and marker and self.settings.effective_date <= marker.effective_date)
+        again = previous is not None and self.settings.effective_date <= previous.effective_date
         self._log_stage(
             f"reads and compares the {self.settings.extract_type} load of {self.settings.effective_date}"
             + (", in place of what was loaded for that date and since" if again else "")
@@ -85,8 +85,8 @@ class Load:
                 return self._dry(frame.limit(0), layout, stored, marker)
             if self.settings.on_cast_error == "rejects":
                 frame = self._hold(frame)  # what is rejected is told from it once more
-            if stored and marker:
-                counts = self._next(frame, layout, stored, marker)
+            if stored and previous:
+                counts = self._next(frame, layout, stored, previous, again=again)
             else:
                 counts = self._first(frame, layout, marker)
         finally:
@@ -214,11 +214,11 @@ class Load:
 
     # -- every other load ---------------------------------------------------------------------------------------------
 
-    def _next(self, frame: DataFrame, layout: Layout, stored: Stored, marker: Marker) -> dict[str, int]:
+    def _next(self, frame: DataFrame, layout: Layout, stored: Stored, marker: Marker, *, again: bool) -> dict[str, int]:
+        """`marker`: of the load before; `again`: whether it, and maybe others before it, are taken back first."""
         settings, delta = self.settings, self.settings.extract_type == "delta"
         self.history.sync(marker)
         staged = stage(frame, layout, settings)
-        again = settings.effective_date <= marker.effective_date
         if again:
             checks.check_past(self.spark, settings)
             touched = self._hold(comparison.touched_since(self.spark, settings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from dbt_cdc._hints import did_you_mean
@@ -30,8 +30,6 @@ def from_options(spark: SparkSession, load: Literal["initial", "incremental"], o
     """
     required = _INITIAL if load == "initial" else _INCREMENTAL
     given = dict(options) if isinstance(options, Mapping) else {}
-    if isinstance(given.get("types"), list):
-        given["types"] = tuple(given["types"])
     columns = Columns(**{name: given[name] for name in _COLUMNS if name in given})
     raise_faults(load, [*_load_faults(load), *_name_faults(required, options), *_value_faults(given, columns)])
     optional = [name for name in _OPTIONAL if load == "incremental" or name != "load"]
@@ -44,18 +42,17 @@ def _load_faults(load: object) -> Iterator[str]:
         yield f"the load must be one of {', '.join(_LOADS)}, got {load!r}"
 
 
-def _value_faults(given: dict[str, Any], columns: Columns) -> Iterable[str]:
-    """Of each value by itself, and of all together where none is missing."""
+def _value_faults(given: dict[str, Any], columns: Columns) -> list[str]:
+    """Of all values together where none is missing, else of each by itself."""
     no_keys, no_nonkeys, seed = (given.get(name, 1) for name in ("no_keys", "no_nonkeys", "seed"))
     shape = shape_of(no_keys, no_nonkeys, seed, given.get("num_partitions"))
-    numbers = {name: (given[name], *bounds) for name, bounds in BOUNDS.items() if name in given}
-    faults = [*integer_faults({**numbers, **shape}), *columns.faults()]
-    faults += [fault for name in _SERIES[2:] if name in given for fault in share_faults(name, given[name])]
     # what the later load will refuse is told before the first one is written
     if all(name in given for name in _INCREMENTAL):
         series = Series(*(given[name] for name in _SERIES))
-        faults += incremental_faults(series, given.get("load", 1), shape, columns)
-    return dict.fromkeys(faults)
+        return incremental_faults(series, given.get("load", 1), shape, columns)
+    numbers = {name: (given[name], *bounds) for name, bounds in BOUNDS.items() if name in given}
+    faults = [*integer_faults({**numbers, **shape}), *columns.faults()]
+    return faults + [fault for name in _SERIES[2:] if name in given for fault in share_faults(name, given[name])]
 
 
 def _name_faults(required: tuple[str, ...], options: Any) -> Iterator[str]:

@@ -1,10 +1,10 @@
 {#- What dbt_cdc.edges calls while a Python model runs. There dbt gives macros no model, so these lay it out first. -#}
 
 {%- macro _ref_changes_of_python(unique_id, upstream, given, by, column, unique_key) -%}
-    {#- `upstream`: its table; `given`: what dbt gives for it, which under `--sample` is a query of a part. -#}
+    {#- `upstream`: its table; `given`: what dbt gives for it, which under `--empty` and `--sample` is a query of a part. -#}
     {%- do dbt_cdc._set_model_context(unique_id) -%}
-    {%- set relation = dbt_cdc._relation_called(upstream, limit=0 if flags.EMPTY else none) -%}
-    {%- set rows = dbt_cdc._ref_changes(relation, by, column, unique_key, none if flags.EMPTY else given) -%}
+    {%- set relation = dbt_cdc._relation_called(upstream) -%}
+    {%- set rows = dbt_cdc._ref_changes(relation, by, column, unique_key, given) -%}
     {%- do dbt_cdc._claim_new_rows() -%}
     {%- do return({'rows': rows, 'before': dbt_cdc._before_python_reads(relation)}) -%}
 {%- endmacro -%}

@@ -12,7 +12,7 @@
 
 
 {%- macro _ref_changes(relation, by, column, unique_key, given=none) -%}
-    {#- `given`: the query of a part that stands for the upstream under `--sample`, where the relation does not say so itself. -#}
+    {#- `given`: the query of a part that stands for the upstream under `--empty` and `--sample`, where the relation does not say so. -#}
     {%- set options = dbt_cdc._given_options(dbt_cdc._reader_options()) -%}
     {%- set by = options['ref_changes_by'] if by is none else by -%}
     {%- set arguments = {'column': column, 'unique_key': unique_key} -%}

@@ -1,4 +1,4 @@
-{%- macro _relation_called(name, limit=none) -%}
+{%- macro _relation_called(name) -%}
     {#- A relation out of `schema.table`, where the schema may be in a catalog: `catalog.database.table`. What needs quotes gets
         them, whether it comes with them or without. -#}
     {%- set parts = [] -%}
@@ -14,5 +14,5 @@
         'schema': parts | length == 2 and not modules.re.fullmatch(plain, schema),
         'identifier': not modules.re.fullmatch(plain, identifier),
     } -%}
-    {%- do return(api.Relation.create(schema=schema, identifier=identifier, quote_policy=quoted, limit=limit)) -%}
+    {%- do return(api.Relation.create(schema=schema, identifier=identifier, quote_policy=quoted)) -%}
 {%- endmacro -%}

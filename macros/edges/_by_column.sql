@@ -17,7 +17,7 @@
         {%- do edge.update({'by': 'all', 'sql': 'select * from ' ~ relation}) -%}
         {%- do return(edge) -%}
     {%- endif -%}
-    {%- if not modules.re.match('(timestamp|date|string|(var)?char|(tiny|small|big)?int|float|double|decimal)', stamp.dtype) -%}
+    {%- if dbt_cdc._family_of_type(stamp.dtype) not in ['moment', 'date', 'number', 'text'] -%}
         {%- do dbt_cdc._raise_faults(["column " ~ stamp.name ~ " of " ~ edge.source ~ " is of type " ~ stamp.dtype
             ~ ", which can't be a watermark: ref_changes needs a timestamp, date, number or string; name such a `column`,"
             ~ " or read by='version'"]) -%}

@@ -424,7 +424,7 @@ REFUSED = {
     ),
     "unsortable": refused(
         incremental("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', column='m')"),
-        "column m of schema.orders is of type map<string,int>",
+        "column m of schema.orders is of type map<string,int>, which can't be a watermark: ref_changes needs a timestamp, date,",
     ),
     "idle_column": refused(
         READER + "select id from {{ dbt_cdc.ref_changes('orders', by='version', unique_key='id', column='id') }}",

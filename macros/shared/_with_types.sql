@@ -45,7 +45,7 @@
 {%- macro _interval_faults(columns, place) -%}
     {#- `place`: where the columns are made. (In `struct<interval:int>` it is a field's name.) -#}
     {%- set faults = [] -%}
-    {%- for column in columns if modules.re.search('\\binterval\\b(?![\\w ]*:)', column.dtype) -%}
+    {%- for column in columns if modules.re.search('(^|[<,:])interval (year|month|day|hour|minute|second)(?![^<>,]*:)', column.dtype) -%}
         {%- do faults.append("column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", and tables keep no intervals: cast it in the "
                              ~ place) -%}
     {%- endfor -%}

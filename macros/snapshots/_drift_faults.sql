@@ -91,10 +91,9 @@
     {%- set counted, faults = [], [] -%}
     {%- for column in columns -%}
         {%- set value = dbt_cdc._quote(column.name) -%}
-        {%- set kept = 'try_cast(' ~ value ~ ' as ' ~ column.kept ~ ')' -%}
         {#- a double takes each number, and gives others back where there are too many digits -#}
-        {%- set is_lost = 'not (try_cast(' ~ kept ~ ' as ' ~ column.type ~ ') <=> ' ~ value ~ ')' if column.kept == 'double'
-            else kept ~ ' is null' -%}
+        {%- set is_lost = dbt_cdc._quote('dbt_cdc_lossy_' ~ column.name) if column.kept == 'double'
+            else 'try_cast(' ~ value ~ ' as ' ~ column.kept ~ ') is null' -%}
         {%- do counted.append('count_if(' ~ value ~ ' is not null and ' ~ is_lost ~ ')') -%}
     {%- endfor -%}
     {%- set counts = run_query('select ' ~ counted | join(', ') ~ ' from ' ~ shape.staging

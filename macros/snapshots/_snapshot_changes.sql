@@ -88,15 +88,21 @@
 {%- macro _compared_columns(source_columns, existing, no_source) -%}
     {#- `no_source`: the condition of a deletion that gets a record of its own, with the last known values (hard_deletes: new_record).
         Texts are cast, and times within an expression, so that no column of the staging is a char(n), which Spark pads as it
-        reads it and Delta plans no merge from. -#}
-    {%- set selected = [] -%}
+        reads it and Delta plans no merge from. What a double does not keep is found here: beside a deletion's double it is one itself. -#}
+    {%- set selected, lossy = [], [] -%}
     {%- for column in source_columns -%}
         {%- set quoted, given = dbt_cdc._quote(column.name), dbt_cdc._given_value(column, existing) -%}
         {%- set given = 'cast(' ~ given ~ ' as string)' if column.dtype == 'string' else given -%}
         {%- set known = no_source is not none and column.name | lower in existing -%}
         {%- set value = 'if(' ~ no_source ~ ', snapshotted_data.' ~ quoted ~ ', ' ~ given ~ ')' if known else given -%}
         {%- do selected.append(value ~ ' as ' ~ quoted) -%}
+        {%- set is_number = dbt_cdc._family_of_type(column.dtype) == 'number' -%}
+        {%- if existing.get(column.name | lower) == 'double' and is_number and not dbt_cdc._widens(column.dtype, 'double') -%}
+            {%- do lossy.append('not (try_cast(try_cast(' ~ given ~ ' as double) as ' ~ column.dtype ~ ') <=> ' ~ given ~ ') as '
+                                ~ dbt_cdc._quote('dbt_cdc_lossy_' ~ column.name)) -%}
+        {%- endif -%}
     {%- endfor -%}
+    {%- do selected.extend(lossy) -%}
     {%- do selected.extend(['coalesce(source_data.dbt_cdc_updated_at, null) as dbt_cdc_updated_at', 'source_data.dbt_cdc_copies']) -%}
     {%- do return(selected | join(',\n            ')) -%}
 {%- endmacro -%}

@@ -59,7 +59,7 @@ def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Sett
     _raise_bad_rows(rows, layout, settings, nulls=found.nulls, casts=found.casts, copies=found.copies)
     counts = {"I": found.I, "U": found.U, "D": found.D, "X": 0, "N": found.N}
     limit = settings.max_delete_fraction
-    if limit is not None and counts["D"] > limit * known:
+    if limit is not None and counts["D"] and counts["D"] / known > limit:
         guarded = (
             f"the extract lacks {counts['D']} of {known} current rows ({counts['D'] / known:.3f}), more than "
             f"max_delete_fraction ({limit}) allows. Check the extract, or raise max_delete_fraction for this run"

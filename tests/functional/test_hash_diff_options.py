@@ -219,26 +219,27 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
     assert "is a table that hash_diff did not make" in error(project, "2020-01-01")
     assert "2 rows share their key" in project.error("run", "--full-refresh")
     assert project.rows("select * from {schema}.people") == [(1,)]
-    land(project, good)
+    others = [f"DE,{nr},,,," for nr in range(99)]
+    land(project, good, *others)
     project.dbt("run", "--full-refresh")
-    assert state(project) == [("FR", 1, "Ann", "1.00", "secret", "01", "I")]
+    assert state(project)[99:] == [("FR", 1, "Ann", "1.00", "secret", "01", "I")]
 
-    land(project, good)
-    run(project, "2020-01-02")
-    held = state(project)
-    land(project, *bad)
-    assert "2 rows share their key with another row" in error(project, "2020-01-03")
-    # an extract that came empty
-    land(project)
-    guarded = YAML.replace(f"effective_date: {DAY}", f"effective_date: {DAY}, max_delete_fraction: 0.5")
+    # a share of deletes may be reached (0.29 * 100 is less than 29), and an extract that came empty is refused
+    guarded = YAML.replace(f"effective_date: {DAY}", f"effective_date: {DAY}, max_delete_fraction: 0.29")
     prepare(project, guarded)
+    land(project, good, *others[:70])
+    assert run(project, "2020-01-02") == {"I": 0, "U": 0, "D": 29, "X": 0, "N": 71}
+    held = state(project)
+    land(project)
     said = error(project, "2020-01-03")
-    assert "the extract lacks 1 of 1 current rows (1.000), more than max_delete_fraction (0.5) allows. Check" in said
-    prepare(project, guarded.replace(DAY, f"{DAY}, extract_type: delta").replace("0.5", "2"))
+    assert "the extract lacks 71 of 71 current rows (1.000), more than max_delete_fraction (0.29) allows. Check" in said
+    prepare(project, guarded.replace(DAY, f"{DAY}, extract_type: delta").replace("0.29", "2"))
     said = error(project, "2020-01-03")
     assert "'max_delete_fraction' has no meaning with extract_type: delta, which deletes nothing, got 2" in said
     assert "option 'max_delete_fraction' must lie between 0 and 1, got 2" in said
     prepare(project)
+    land(project, *bad)
+    assert "2 rows share their key with another row" in error(project, "2020-01-03")
     assert state(project) == held
     land(project, "1,Ann,1,x,2020-01-01 01:00:00", header="nr,full name,salary,ssn,loaded_at")
     missing = error(project, "2020-01-03")
@@ -273,7 +274,7 @@ def test_every_fault_of_the_data_is_told_and_nothing_is_written(project: Project
         assert f"- {part}" in said
     project.sql("alter table {schema}.people__base set tblproperties ('dbt_cdc.hash_rule' = '1')")
     assert state(project) == held
-    assert project.rows("select count(*) from {schema}.people__history") == [(1,)]
+    assert project.rows("select count(*) from {schema}.people__history") == [(129,)]
 
 
 @pytest.mark.one_format("iceberg")

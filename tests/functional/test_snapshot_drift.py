@@ -456,9 +456,15 @@ def test_numbers_too_large_for_the_table_and_new_columns_without_a_type_are_refu
         rows = "select 1 as id, {0} as v union all select 2, {1} union all select 3, {0}"
         write(project, name, CHECKED, rows.format(first, first), rows.format(first, second))
     write(project, "small", CHECKED, "select 1 as id, 1 as v", "select 1 as id, 7L as v")
-    write(project, "digits", CHECKED, "select 1 as id, 1D as v", "select 1 as id, 9007199254740993L as v")
+    write(
+        project,
+        "digits",
+        CHECKED + ", hard_deletes='new_record'",
+        "select 1 as id, 1D as v union all select 2, 1D",
+        "select 1 as id, 9007199254740993L as v",
+    )
     write(project, "cents", CHECKED, "select 1 as id, 1D as v", "select 1 as id, 1234567.89 as v")
-    waits = "array(interval 1 day) as waits, named_struct('interval day', 1) as s"
+    waits = "array(interval 1 day) as waits, named_struct('interval day', 1, 'poll-interval-ms', 2) as s"
     write(project, "untyped", CHECKED, "select 1 as id", f"select 1 as id, null as discount, {waits}")
     run(project, 0)
     write(project, "unborn", CHECKED, "", "select 1 as id, array() as discounts, interval 1 month as wait")
@@ -478,7 +484,7 @@ def test_numbers_too_large_for_the_table_and_new_columns_without_a_type_are_refu
     assert "discount" not in dict(project.columns("untyped")) and "unborn" not in project.tables()
     for name in pairs:
         assert project.rows(f"select * from {{schema}}.{name}") == before[name]
-    assert project.rows("select v, dbt_valid_to from {schema}.digits") == [(1.0, None)]
+    assert project.rows("select v, dbt_valid_to from {schema}.digits") == [(1.0, None)] * 2
     assert project.rows("select v, dbt_valid_to is null from {schema}.small order by v") == [(1, False), (7, True)]
     assert project.rows("select v, dbt_valid_to is null from {schema}.cents order by v") == [
         (1.0, False),

@@ -14,7 +14,7 @@
     {%- endfor -%}
     {%- set setting = plan.columns_to_update | default('', true) | lower -%}
     {%- set is_unlike = plan.types.get(setting, 'array<string>') != 'array<string>' -%}
-    {%- do plan.update(nulls=dbt_cdc._apply_null_columns(plan, unlike.keys() | list + ([setting] if is_unlike else []))) -%}
+    {%- do plan.update(nulls=dbt_cdc._apply_null_columns(plan.stage, unlike.keys() | list + ([setting] if is_unlike else []))) -%}
     {%- for name, own_type in unlike.items() -%}
         {%- if name in plan.nulls -%}
             {%- do casts.update({name: own_type}) -%}
@@ -27,11 +27,11 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_null_columns(plan, names) -%}
+{%- macro _apply_null_columns(relation, names) -%}
     {#- Those that are NULL throughout, which a table takes whatever their type. -#}
     {%- if not names -%}{%- do return([]) -%}{%- endif -%}
     {%- set nulls = [] -%}
-    {%- set row = run_query('select count(' ~ dbt_cdc._quoted_list(names) | join('), count(') ~ ') from ' ~ plan.stage)[0] -%}
+    {%- set row = run_query('select count(' ~ dbt_cdc._quoted_list(names) | join('), count(') ~ ') from ' ~ relation)[0] -%}
     {%- for name in names -%}
         {%- if not row[loop.index0] -%}{%- do nulls.append(name) -%}{%- endif -%}
     {%- endfor -%}

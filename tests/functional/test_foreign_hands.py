@@ -39,7 +39,9 @@ def test_a_table_that_another_materialization_has_made_meanwhile_is_not_replaced
 
 
 @pytest.mark.one_format("iceberg")
-def test_a_column_that_others_have_added_stays_theirs_until_the_feed_has_it(project: Project) -> None:
+def test_columns_that_others_add_stay_theirs_until_the_feed_has_them_those_they_take_are_missed(
+    project: Project,
+) -> None:
     project.write({"models/own.sql": APPLIED % "(1, 'a', 1), (2, 'b', 1)"})
     project.dbt("run")
     project.sql("alter table {schema}.own add columns (note string)")
@@ -57,6 +59,13 @@ def test_a_column_that_others_have_added_stays_theirs_until_the_feed_has_it(proj
     )
     recorded = [(1, "a", None), (2, "b", None), (2, "c", None), (3, "d", None), (3, "d", "fed")]
     assert project.rows(events) == recorded
+    project.sql("alter table {schema}.own rename column name to full_name")
+    project.sql("alter table {schema}.own drop column note")
+    error = project.error("run")
+    assert "own__events keeps (name, note): rename them back, or drop the table to have it built from the" in error
+    project.sql("drop table {schema}.own")
+    project.dbt("run")
+    assert project.rows(rows) == [(1, "a", None), (2, "c", None), (3, "d", "fed")]
 
 
 @pytest.mark.one_format("delta")

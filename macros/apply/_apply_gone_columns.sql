@@ -1,0 +1,16 @@
+{#- Columns that others have taken from {{ this }}. -#}
+{%- macro _apply_gone_column_faults(state, recorded, known) -%}
+    {#- `recorded`, the ledger's, but for `known`, the table's own: what is recorded next would lack their values. Those that a
+        killed run has added to the ledger alone have none there. -#}
+    {%- if not state.kept or state.rebuild -%}{%- do return([]) -%}{%- endif -%}
+    {%- set gone = recorded | map(attribute='name') | list -%}
+    {%- set there = known | map(attribute='name') | map('lower') | list -%}
+    {%- set made_with = fromjson(state.kept['dbt_cdc.columns']) | map('lower') | list -%}
+    {%- for column in recorded if column.name | lower in there -%}{%- do gone.remove(column.name) -%}{%- endfor -%}
+    {%- set later = [] -%}
+    {%- for name in gone if name | lower not in made_with -%}{%- do later.append(name) -%}{%- endfor -%}
+    {%- set gone = gone | reject('in', dbt_cdc._apply_null_columns(state.ledger, later)) | list -%}
+    {%- if not gone -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([state.target ~ " has lost columns whose values " ~ state.ledger ~ " keeps (" ~ gone | join(', ')
+                   ~ "): rename them back, or drop the table to have it built from the events there"]) -%}
+{%- endmacro -%}

@@ -25,6 +25,9 @@ if TYPE_CHECKING:  # pragma: no cover
 ADDED = ("keyhash", "nonkeyhash", "operation", "eff_start_date")
 SUPPLIED, LOAD = "_dbt_cdc_supplied", "_dbt_cdc_load"
 
+#: Property of the base table: the data columns that it and the sensitive table have.
+COLUMNS = "dbt_cdc.columns"
+
 #: What the base table's one marker row begins its load with until a first load has ended.
 PENDING = "pending:"
 #: Conditions that hold for the marker row, for one of a load that has ended, and for the rows of keys.
@@ -148,6 +151,11 @@ class Layout:
             "dbt_cdc.sensitive_columns": names(self.sensitive),
         }
 
+    @property
+    def own_names(self) -> dict[str, str]:
+        """What the tables remember once they have all columns."""
+        return {COLUMNS: json.dumps([column.name for column in self.columns], ensure_ascii=False)}
+
 
 @dataclass(frozen=True)
 class Marker:
@@ -211,7 +219,7 @@ def resolve(
     layout = Layout(tuple(columns))
     faults += _partition_faults(settings, layout)
     if stored:
-        faults += _stored_faults(settings, layout, stored, unknown)
+        faults += _gone_faults(stored) + _stored_faults(settings, layout, stored, unknown)
         faults += _change_faults(settings, layout, added)
     fail(settings.node, faults)
     return layout
@@ -287,6 +295,15 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
         for name in (part.strip("`") for part in settings.partition_by if "(" not in part)
         if name.lower() not in known
     ]
+
+
+def _gone_faults(stored: Stored) -> list[str]:
+    """Columns that others have renamed or dropped: the digests of the rows count their values."""
+    there = {name.lower() for name in stored.columns}
+    gone = [name for name in json.loads(stored.properties.get(COLUMNS, "[]")) if name.lower() not in there]
+    if not gone:
+        return []
+    return [f"the tables have lost columns ({', '.join(gone)}). Rename them back, or rebuild with --full-refresh"]
 
 
 def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: Mapping[str, list[str]]) -> list[str]:

@@ -161,7 +161,7 @@ class Load:
         with unless_beaten(settings):
             self._write_rejects(frame, layout, anew=True)
         rows = self._first_rows(staged, layout, count if whole else None)
-        properties = {**layout.properties(settings), FIRST_LOAD: self.id}
+        properties = {**layout.properties(settings), **layout.own_names, FIRST_LOAD: self.id}
         if self.tables.marker() != marker:
             raise_other_run(settings)
         self._log_stage(f"writes {settings.base}")
@@ -247,10 +247,13 @@ class Load:
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
         today = f"eff_start_date = {settings.date}"
         self._write_sensitive(rows.where(f"{news} and {today}"), layout)
-        # a column's role is noted before it is there: a run killed in between leaves none that would be compared
+        # a column's role is noted before it is there: a run killed in between leaves none that would be compared. Its
+        # name is noted afterwards: none that was never there is missed
+        roles = {**layout.properties(settings), **settings.late_properties}
         with unless_beaten(settings):
-            self.tables.remember(layout, stored, marker.load)
+            self.tables.remember(roles, stored, marker.load)
             self.tables.add_columns(settings.base, [column.struct_field for column in layout.stored if column.new])
+            self.tables.remember(layout.own_names, stored, marker.load)
         marks = again or counts["D"] > 0 or (delta and bool(layout.of("ignored")))
         left = known + counts["I"] - counts["D"]
         self._merge(rows, layout, marker, left, marks=marks, removes=again or purged > 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -216,9 +216,8 @@ class Tables:
         listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _spaced(properties).items())
         self.spark.sql(f"alter table {table} set tblproperties ({listed})")
 
-    def remember(self, layout: Layout, stored: Stored, load: str) -> None:
+    def remember(self, now: Mapping[str, str], stored: Stored, load: str) -> None:
         """Bring what the base table remembers about its columns up to date, if `load` is still its last."""
-        now = {**layout.properties(self.settings), **self.settings.late_properties}
         news = {name: value for name, value in now.items() if stored.properties.get(name) != value}
         if news:
             self.check_last(load)

@@ -353,6 +353,12 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
     ]
     kept = "select t.id, s.s from {schema}.t join {schema}.t__sensitive s using (keyhash) order by 1"
     assert project.rows(kept) == [(1, "p"), (2, None), (3, "q")]
+    # once it is there, it is missed
+    for table, name in (("t__base", "seen"), ("t__sensitive_base", "s")):
+        project.sql(f"alter table {{schema}}.{table} rename column {name} to moved")
+        with pytest.raises(DbtRuntimeError, match=rf"the tables have lost columns \({name}\)\. Rename them back"):
+            second()
+        project.sql(f"alter table {{schema}}.{table} rename column moved to {name}")
 
 
 @pytest.mark.one_format("iceberg")

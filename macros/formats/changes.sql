@@ -126,7 +126,8 @@
     {%- set scope = commits[begin + 1:end + 1] -%}
     {#- nor does it scan a table that has columns of the changelog's own names -#}
     {%- set reserved = ['_change_type', '_change_ordinal', '_commit_snapshot_id'] -%}
-    {%- if scope | selectattr('delete_files') | list or table.columns | map(attribute='name') | select('in', reserved) | list -%}
+    {%- if table.columns | map(attribute='name') | select('in', reserved) | list
+           or dbt_cdc._iceberg_lists_delete_files(table, begin, end) -%}
         {%- do return(dbt_cdc._adjacent_versions(table, begin, end)) -%}
     {%- endif -%}
     {%- set options = ["`end-snapshot-id` = '" ~ commits[end].version ~ "'"] -%}

@@ -19,7 +19,7 @@
         {%- if row['name'] == 'main' -%}{%- set walk.at = row['version'] -%}
         {%- else -%}{%- do branches.append(row['version']) -%}{%- endif -%}
     {%- endfor -%}
-    {#- delete_files: also of the commit that takes the last ones away, which still has a list of them -#}
+    {#- delete_files: also of the commit that takes the last ones away, which still lists them -#}
     {%- set snapshots = {} -%}
     {%- for row in run_query(
         "select cast(snapshot_id as string) as version, cast(parent_id as string) as parent, "
@@ -58,4 +58,17 @@
         {%- do aside.append({'version': version, 'micros': row['micros'] | int, 'quiet': false}) -%}
     {%- endfor -%}
     {%- do return(aside) -%}
+{%- endmacro -%}
+
+
+{%- macro _iceberg_lists_delete_files(table, begin, end) -%}
+    {#- Whether commits of a range, as in `changes`, list delete files. Those that are gone stay listed by appends that merge no
+        lists, such as a stream's, which only these lists tell. -#}
+    {%- set commits = table.timeline.commits -%}
+    {%- set scope, before = commits[begin + 1:end + 1], commits[:begin + 1] -%}
+    {%- if scope | selectattr('delete_files') | list -%}{%- do return(true) -%}{%- endif -%}
+    {%- if table.timeline.whole and not before | selectattr('delete_files') | list -%}{%- do return(false) -%}{%- endif -%}
+    {%- set listed = run_query('select 1 from ' ~ table.relation ~ '.all_manifests where content = 1 and reference_snapshot_id in ('
+                               ~ scope | map(attribute='version') | join(', ') ~ ') limit 1') -%}
+    {%- do return(listed.rows | length > 0) -%}
 {%- endmacro -%}

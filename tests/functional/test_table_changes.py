@@ -110,6 +110,31 @@ def test_net_tells_every_pair_of_first_and_last_operation(changes: Changes) -> N
         assert all(row["ts"] == moments[row["version"]] for row in net)
 
 
+@pytest.mark.only_format("iceberg")
+def test_delete_files_that_are_gone_and_stay_listed_by_appends_of_a_stream_stop_no_answer(
+    changes: Changes, tmp_path: Path
+) -> None:
+    project, asked = changes.project, {}
+    for table in ("listed", "expired"):
+        changes.create(table, "id int, v string", properties="'format-version' = '3', " + MERGE_ON_READ["iceberg"])
+        changes.create(f"{table}_feed", "id int, v string")
+        changes.write(table, "insert into {t} values (1, 'a'), (2, 'b')", "delete from {t} where id = 1", "{compact}")
+        for row in ("(3, 'c')", "(4, 'd')"):
+            changes.write(f"{table}_feed", f"insert into {{t}} values {row}")
+            stream = project.spark.readStream.table(f"{project.schema}.{table}_feed").writeStream.format("iceberg")
+            stream = stream.option("checkpointLocation", str(tmp_path / table)).trigger(availableNow=True)
+            stream.toTable(f"{project.schema}.{table}").awaitTermination()
+        *_, compacted, first, _ = changes.versions(table)
+        begin = {"listed": compacted, "expired": first}[table]
+        asked[f"of_{table}"] = f"'{{schema}}.{table}', unique_key='id', begin={begin}"
+    now = "older_than => timestamp '2999-01-01', retain_last => 2"
+    project.sql(f"call spark_catalog.system.expire_snapshots(table => '{{schema}}.expired', {now})")
+    changes.ask(**asked)
+    project.dbt("run")
+    assert changes.answer("of_listed", "listed") == [("i", None, (3, "c")), ("i", None, (4, "d"))]
+    assert changes.answer("of_expired", "expired") == [("i", None, (4, "d"))]
+
+
 def test_composite_keys_nulls_nested_types_and_odd_names_are_told_apart(changes: Changes) -> None:
     mapping = "'delta.columnMapping.mode' = 'name'" if changes.format == "delta" else ""
     columns = (

@@ -15,6 +15,7 @@
     {%- set new = commits[-1] if commits else none -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
     {%- set read_at = dbt_cdc._recorded_edges()[edge.source].time if old is not none else none -%}
+    {%- set old, read_at = dbt_cdc._version_still_there(table, old, read_at) -%}
     {%- set table = dbt_cdc._reaching_back(table, old, read_at) -%}
     {%- set faults = dbt_cdc._history_faults(table, old, read_at) if old is not none else [] -%}
     {%- if faults and not writes -%}{%- set old = none -%}{%- else -%}{%- do dbt_cdc._raise_faults(faults) -%}{%- endif -%}

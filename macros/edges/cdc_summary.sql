@@ -53,11 +53,12 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
     {%- set commits = table.timeline.commits -%}
     {%- set last = commits[-1] if commits else none -%}
     {%- if last is none or not edge.get('watermark') -%}{%- do return(['by version', '-', '-', '-']) -%}{%- endif -%}
-    {%- set waiting, table = '0', dbt_cdc._reaching_back(table, edge.watermark, edge.time) -%}
-    {%- if dbt_cdc._history_faults(table, edge.watermark, edge.time) -%}
+    {%- set version, read_at = dbt_cdc._version_still_there(table, edge.watermark, edge.time) -%}
+    {%- set waiting, table = '0', dbt_cdc._reaching_back(table, version, read_at) -%}
+    {%- if dbt_cdc._history_faults(table, version, read_at) -%}
         {%- set waiting = 'needs --full-refresh' -%}
-    {%- elif last.version != edge.watermark -%}
-        {%- set changes = dbt_cdc._unread_changes(table, edge.watermark, last.version) -%}
+    {%- elif last.version != version -%}
+        {%- set changes = dbt_cdc._unread_changes(table, version, last.version) -%}
         {%- set waiting = run_query('select count(*) from ' ~ changes)[0][0] | string -%}
     {%- endif -%}
     {#- a table that was rolled back ends before what was read -#}

@@ -45,17 +45,19 @@
 
 
 {%- macro _iceberg_aside(snapshots, branches) -%}
-    {#- Of the snapshots that are not in the line of `main`, those that may have been: not what is on other branches, and not what
-        is staged (write-audit-publish). -#}
-    {%- set walk, aside = namespace(at=none), [] -%}
+    {#- The snapshots that are not in the line of `main`. Those on other branches, and those that are staged (write-audit-publish),
+        may never have been: of these `unpublished` is true. -#}
+    {%- set walk, aside, apart = namespace(at=none), [], {} -%}
     {%- for head in branches -%}
         {%- set walk.at = head -%}
         {%- for _ in range(snapshots | length) if walk.at in snapshots -%}
-            {%- set walk.at = snapshots.pop(walk.at)['parent'] -%}
+            {%- do apart.update({walk.at: true}) -%}
+            {%- set walk.at = snapshots[walk.at]['parent'] -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- for version, row in snapshots.items() if not row['is_staged'] -%}
-        {%- do aside.append({'version': version, 'micros': row['micros'] | int, 'quiet': false}) -%}
+    {%- for version, row in snapshots.items() -%}
+        {%- do aside.append({'version': version, 'micros': row['micros'] | int, 'quiet': false,
+                             'unpublished': row['is_staged'] or version in apart}) -%}
     {%- endfor -%}
     {%- do return(aside) -%}
 {%- endmacro -%}

@@ -10,6 +10,7 @@
     {%- set comparable_from = kept + 1 if kept > 0 or not whole else 0 -%}
     {%- set is_on, switched_on = dbt_cdc._is_delta_feed_on(properties), dbt_cdc._delta_fed_from(commits) -%}
     {%- set fed_from = [switched_on, comparable_from, allowed] | max -%}
+    {#- widens: a feature that the table keeps when its switch, which dbt sets as True, is off again -#}
     {%- do return({
         'commits': commits,
         'feed_from': fed_from if is_on else none,
@@ -17,7 +18,7 @@
         'images_from': [kept, allowed] | max,
         'whole': whole,
         'renamed': renamed,
-        'widens': properties.get('delta.enableTypeWidening') == 'true',
+        'widens': 'delta.feature.typeWidening' in properties or 'delta.feature.typeWidening-preview' in properties,
         'maps': properties.get('delta.columnMapping.mode', 'none') != 'none',
     }) -%}
 {%- endmacro -%}

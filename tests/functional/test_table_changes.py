@@ -248,6 +248,15 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
     changes.write("widened", "insert into {t} values (1, 5)", "alter table {t} alter column n type bigint")
     changes.write("widened", "update {t} set n = 5000000000")
     changes.ask(widened_all="'{schema}.widened', unique_key='id'")
+    if changes.format == "delta":
+        evolving = (
+            "merge with schema evolution into {t} as t using (select 1 as id, 5000000000 as n) as s on t.id = s.id"
+        )
+        off = "alter table {t} set tblproperties ('delta.enableTypeWidening' = 'false')"
+        for table, last in {"widened_by_write": [], "widened_once": [off]}.items():
+            changes.create(table, "id int, n int", properties=widening.replace("true", "True"))
+            changes.write(table, "insert into {t} values (1, 5)", f"{evolving} when matched then update set *", *last)
+            changes.ask(**{f"{table}_all": f"'{{schema}}.{table}', unique_key='id'"})
     # a struct, called as its table is, that has gained fields, where old versions are read as they were
     old_rows = MERGE_ON_READ["iceberg"] if changes.format == "iceberg" else ""
     changes.create("nested", "id int, nested struct<x: int, y: struct<a: int>>", feed=False, properties=old_rows)
@@ -300,6 +309,8 @@ def test_images_have_the_columns_of_the_table_as_it_is(changes: Changes) -> None
     widened = [{"x": 1, "y": {"a": 2, "b": b}, "z": z} for b, z in ((None, None), (3, ["q"]))]
     assert changes.answer("nested_new", "nested") == [("u", (1, widened[0]), (1, widened[1]))]
     if changes.format == "delta":
+        for table in ("widened_by_write", "widened_once"):
+            assert changes.answer(f"{table}_all", table) == changes.answer("widened_all", "widened")
         assert changes.answer("wide_unfed_all", "wide_unfed") == [("i", None, (1, second, third))]
         assert changes.answer("wide_unfed_old", "wide_unfed") == [("i", None, (1, second, None))]
         remade = [("i", None, (1, "a")), ("u", (1, "a"), (1, "b")), ("i", None, (2, "c"))]

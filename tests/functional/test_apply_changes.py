@@ -147,7 +147,7 @@ def test_the_examples_give_the_same_in_their_runs_in_one_run_and_backwards(proje
 
 
 @pytest.mark.one_format("delta")
-def test_no_rows_change_nothing_and_a_full_refresh_starts_from_nothing(project: Project) -> None:
+def test_no_rows_change_nothing_a_full_refresh_starts_from_nothing_and_other_keys_stay(project: Project) -> None:
     options = {"apply_as_deletes": "v is null", "except_column_list": ["seq"]}
     where = "run = {{ var('run') }}"
     from_source = {
@@ -158,7 +158,8 @@ def test_no_rows_change_nothing_and_a_full_refresh_starts_from_nothing(project: 
     }
     sources = "sources: [{name: raw, schema: '{{ target.schema }}', tables: [{name: feed}]}]"
     project.write({**from_source, "models/sources.yml": sources})
-    feed = "values (1, 'a', 5, 1), (2, 'b', 5, 1), (1, 'c', 7, 2), (1, 'z', 6, 3) as t(id, v, seq, run)"
+    rows = "(1, 'a', 5, 1), (2, 'b', 5, 1), (1, 'c', 7, 2), (2, 'd', 7, 2), (1, 'z', 6, 3)"
+    feed = f"values {rows} as t(id, v, seq, run)"
     project.sql("create table {schema}.feed as select * from " + feed)
     project.dbt("run", "--vars", "{run: 0}")  # a first batch without rows
     assert project.rows("select * from {schema}.scd1") == project.rows("select * from {schema}.scd2") == []
@@ -174,7 +175,17 @@ def test_no_rows_change_nothing_and_a_full_refresh_starts_from_nothing(project: 
     assert project.rows("select count(*) from {schema}.scd2__events") == events
 
     project.dbt("run", "--vars", "{run: 2}", "--full-refresh")
+    for table in ("scd1", "scd2"):  # a run asks and writes the keys of its events alone
+        project.sql(f"update {{schema}}.{table} set v = 'by hand' where id = 2")
     project.dbt("run", "--vars", "{run: 3}")
-    assert project.rows("select * from {schema}.scd1 order by id") == [(1, "c")]
-    assert project.rows("select * from {schema}.scd2 order by id, 3") == [(1, "z", 6, 7), (1, "c", 7, None)]
+    assert project.rows("select * from {schema}.scd1 order by id") == [(1, "c"), (2, "by hand")]
+    assert project.rows("select * from {schema}.scd2 order by id, 3") == [
+        (1, "z", 6, 7),
+        (1, "c", 7, None),
+        (2, "by hand", 7, None),
+    ]
+    statements = (project.folder / "target/run/consumer/models/scd2.sql").read_text()
+    in_range = "{}.`id` between cast('1' as int) and cast('1' as int)"
+    assert statements.count(in_range.format("target")) == 2  # of the comparison and of the MERGE
+    assert in_range.format("recorded") in project.new_log()
     assert project.tables() == {"feed", "scd1", "scd1__events", "scd2", "scd2__events"}

@@ -13,6 +13,7 @@
     buckets           a table can be clustered by columns into buckets
     replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
+    branch_settings   settings of a session by which it writes to a branch of a table that has such
     timestamp_ntz     table properties without which an existing table gets no column of that type
     timestamp_ltz     the parser of statements that read its older versions knows that type -#}
 {%- macro _formats() -%}
@@ -31,6 +32,7 @@
             'shared_properties': [],
             'buckets': false,
             'replace_conflicts': true,
+            'branch_settings': [],
             'timestamp_ntz': {'delta.feature.timestampNtz': 'supported'},
             'timestamp_ltz': true,
         },
@@ -48,6 +50,7 @@
             'shared_properties': ['format-version'],
             'buckets': true,
             'replace_conflicts': false,
+            'branch_settings': ['spark.wap.branch', 'spark.wap.id'],
             'timestamp_ntz': {},
             'timestamp_ltz': true,
         },
@@ -65,6 +68,7 @@
             'shared_properties': [],
             'buckets': false,
             'replace_conflicts': false,
+            'branch_settings': [],
             'timestamp_ntz': {},
             'timestamp_ltz': false,
         },

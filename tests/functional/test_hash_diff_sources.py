@@ -127,12 +127,23 @@ def test_sensitive_values_of_another_type_that_a_killed_load_left_are_told_witho
 def test_a_branch_is_refused_and_a_collation_is_none_of_the_tables(project: Project) -> None:
     project.write({"models/people.py": MODEL.replace('"id")', '"id", tblproperties={"write.wap.enabled": "true"})')})
     project.write({"models/people.yml": PHONES.partition("columns:")[0]})
+    kept = "tblproperties={'write.wap.enabled': true}, meta={'dbt_cdc': {'sequence_by': 'seq'}}"
+    config = "{{ config(unique_key='id', materialized='%s'%s) }} "
+    applied = config % ("apply_changes", f", {kept}") + "select 1 as id, 1 as seq"
+    reader = config % ("incremental", ", incremental_strategy='merge'")
+    reader += "select id, seq from {{ dbt_cdc.ref_changes(api.Relation.create(schema=schema, identifier='given'), by='version') }}"
+    project.write({"models/applied.sql": applied, "models/reader.sql": reader})
+    wap = "tblproperties ('write.wap.enabled' = 'true')"
+    project.sql(f"create table {{schema}}.reader (id int, seq int) using iceberg {wap}")
+    project.sql("create table {schema}.given using iceberg as select 1 as id, 1 as seq")
     project.sql("create view {schema}.one as select 1 as id, 'a' collate UTF8_LCASE as v")
     project.sql("create view {schema}.two as select 1 as id, 'A' collate UTF8_LCASE as v")
     with session_conf(project.spark, {"spark.wap.branch": "audit"}):
         error = project.error(*load("one", 1))
     assert "spark.wap.branch is audit, and the tables have write.wap.enabled: loads go to the main branch" in error
-    assert project.tables() == {"one", "two"}
+    assert error.count("spark.wap.branch is audit, and the table has write.wap.enabled: what apply_changes and") == 2
+    assert project.tables() == {"one", "two", "given", "reader", "cdc_metadata"}
     project.dbt(*load("one", 1))
     project.dbt(*load("two", 2))
     assert project.rows("select id, v, operation from {schema}.people") == [(1, "A", "U")]
+    assert project.rows("select * from {schema}.reader") == [(1, 1)]

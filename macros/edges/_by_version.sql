@@ -53,8 +53,11 @@
                      ~ (", which drops its events and their history" if model.config.materialized == 'apply_changes' else '')
                      ~ ", or `dbt run-operation reset_watermarks` to read all rows and keep those that were deleted since" -%}
     {%- set read = "version " ~ version ~ " of " ~ table.source ~ ", which this model has read last, " -%}
-    {%- for commit in table.timeline.commits if commit.version == version and commit.micros | string == read_at -%}
-        {%- if not dbt_cdc._is_told_since(table, version) -%}
+    {%- for commit in table.timeline.commits if commit.version == version -%}
+        {%- if commit.micros | string != read_at -%}
+            {%- do return([read ~ "has another commit time now (the table was made anew, its files were copied, or Delta's in-commit"
+                           ~ " timestamps were switched off)" ~ remedy]) -%}
+        {%- elif not dbt_cdc._is_told_since(table, version) -%}
             {%- do return([read ~ "is older than what the table's changes can still be told from (its feed was switched on"
                            ~ " later, a column was renamed, VACUUM or Hudi's cleaning took the files, or Delta, without a feed, reads"
                            ~ " nothing older than delta.deletedFileRetentionDuration: raise that)" ~ remedy]) -%}

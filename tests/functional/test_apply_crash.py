@@ -231,11 +231,15 @@ IMAGES = """
 """
 
 
+def words(statement: str) -> str:
+    return " ".join(statement.replace("`", "").split())
+
+
 class OtherRun:
     """Another run of a model, at one moment of ours: what it writes in one of our statements' place or after it."""
 
     def __init__(self, project: Project) -> None:
-        self.project, self.met, self.killing = project, set[str](), True
+        self.project, self.met, self.killing, self.recorded = project, set[str](), True, 0
 
     def before(self, statement: str) -> None:
         if self.meets("second", r"create table \S+\.second__dbt_tmp", statement):
@@ -247,6 +251,11 @@ class OtherRun:
             self.show("overtaken")
             self.project.sql("insert into {schema}.overtaken values (5, 'o', 1, null)")
 
+        if re.search(r"merge into \S+\.restless ", words(statement)) and self.killing:  # others keep coming
+            self.recorded += 1
+            batch = f"'other_{self.recorded}'"
+            event = f"(6, {self.recorded}, 'upsert', 11L, {batch}, '{self.recorded}')"
+            self.record("restless", f"{event}, (null, null, 'begun', null, {batch}, null)")
         if self.meets("halfway", r"insert into \S+\.halfway__events .* 'begun' ", statement):
             columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
             markers = "(null, 2, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
@@ -303,15 +312,14 @@ class OtherRun:
             raise RuntimeError("killed")  # before it looks whether another run has come in between
 
     def meets(self, model: str, pattern: str, statement: str) -> bool:
-        if model in self.met or not re.search(pattern, " ".join(statement.replace("`", "").split())):
+        if model in self.met or not re.search(pattern, words(statement)):
             return False
         self.met.add(model)
         return True
 
-    def record(self, model: str) -> None:
+    def record(self, model: str, rows: str = OTHERS + ", (null, null, 'begun', null, 'other', null)") -> None:
         columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-        marker = "(null, null, 'begun', null, 'other', null)"
-        self.project.sql(f"insert into {{schema}}.{model}__events ({columns}) values {OTHERS}, {marker}")
+        self.project.sql(f"insert into {{schema}}.{model}__events ({columns}) values {rows}")
 
     def show(self, model: str) -> None:
         """It marks all that is recorded, ours as well, as a run does that finishes what it finds."""
@@ -324,7 +332,7 @@ class OtherRun:
 def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("raced", "overtaken", "early", "undone", "outdone", "finished")
     project.write(
-        {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "wider", "second", "stale")}
+        {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "wider", "second", "stale", "restless")}
         | {f"models/{name}.sql": IMAGES for name in ("pictures", "halfway", "taken")}
     )
     other = OtherRun(project)
@@ -360,13 +368,16 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     message = project.error("run", "--vars", "{run: 1}")
     assert "another run of this model has recorded an image at the same time: run it again" in message
     results = project.run_results()
-    failed = ("pictures", "halfway", "taken", "stale")
+    failed = ("pictures", "halfway", "taken", "stale", "restless")
     assert {name: results[name]["status"] for name in (*names, "wider", *failed)} == {
         **dict.fromkeys((*names, "wider"), "success"),
         **dict.fromkeys(failed, "error"),
     }
     assert "its image was taken back by that run" in results["taken"]["message"]
-    assert other.met == {*names, *failed, "wider", "second"}
+    assert "other runs of this model keep recording events while this one writes" in results["restless"]["message"]
+    assert "its events are kept in" in results["restless"]["message"]
+    assert other.recorded == 3
+    assert other.met | {"restless"} == {*names, *failed, "wider", "second"}
     for name in names:
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
     wide = [(*row[:2], "wide" if row[0] == 5 else None, *row[2:]) for row in EXPECTED]
@@ -375,10 +386,16 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     assert project.rows("select * from {schema}.halfway order by 1") == [(1, "a"), (2, "B")]
     assert project.rows("select * from {schema}.taken order by 1") == [(1, "a"), (2, "b")]
 
+    # its own events and what others had recorded by its third look
+    own = [(1, "b", 5, 10), (1, "a", 10, 20), (1, "c", 20, None), (2, "x", 1, 4), (3, "k", 1, None), (4, "n", 1, None)]
+    assert project.rows("select * from {schema}.restless order by 1, 3") == [*own, (6, "1", 1, 2), (6, "2", 2, None)]
+
     other.killing = False
-    project.dbt("run", "--vars", "{run: 2}", "--select", "raced", "stale", "pictures", "taken", "halfway")
+    project.dbt("run", "--vars", "{run: 2}", "--select", "raced", *failed)
     for name in ("raced", "stale"):
         assert project.rows(f"select * from {{schema}}.{name} order by 1, 3") == EXPECTED, name
+    late = [(6, "1", 1, 2), (6, "2", 2, 3), (6, "3", 3, None)]
+    assert project.rows("select * from {schema}.restless order by 1, 3") == [*own, *late]
     assert project.rows("select * from {schema}.pictures order by 1") == [(1, "z"), (2, "b")]
     assert project.rows("select * from {schema}.taken order by 1") == [(1, "z"), (2, "b")]
     # its image was compared with one older than the other's, so that it had no event of 2: taken back, and given again

@@ -245,7 +245,7 @@ def test_the_comparison_joins_digests_only_and_a_small_delta_goes_to_the_table(
 
 
 @pytest.mark.one_format("delta")  # Iceberg: the process killed, below
-def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
+def test_a_run_that_ends_between_any_two_writes_is_made_good_by_the_next(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = model(project, sensitive_columns=["s"])
@@ -264,8 +264,27 @@ def test_a_run_killed_between_any_two_writes_is_made_good_by_the_next(
             kill(patched, place, name, after=after)
             loaded.load(day, data, extract)
         done[day] = (day, data, extract)
-    loaded.load(*done["2020-01-03"])
-    loaded.check(Expected.of(list(done.values())))
+
+    marker, write = Tables.marker, History._write
+
+    def conflict(self: History, first: str, marker: Any, *rest: Any, **options: Any) -> None:
+        if marker.effective_date == "2020-01-03":
+            raise RuntimeError("ConcurrentAppendException: files were added")
+        write(self, first, marker, *rest, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(History, "_write", conflict)
+        with pytest.raises(DbtRuntimeError, match=r"the load is in .*, but other runs kept writing") as beaten:
+            loaded.load(*done["2020-01-03"])
+        patched.setattr(Tables, "marker", lambda self, at="": None if at else marker(self))
+        tables = Tables(project.spark, loaded.settings("2020-01-03", "delta"))
+        with pytest.raises(DbtRuntimeError, match=r"the load is in .*, but the versions of that table do not show it"):
+            History(tables).sync(tables.marker())
+    assert "The next run brings the history up to the load; start one" in str(beaten.value)
+    assert {row[3] for row in loaded.history()} == {"2020-01-01", "2020-01-02"}
+    last = ("2020-01-04", {3: ("C", "r")}, "delta")
+    loaded.load(*last)
+    loaded.check(Expected.of([*done.values(), last]))
 
 
 def test_a_full_refresh_is_shown_by_one_commit_and_killed_then_made_good(

@@ -59,7 +59,7 @@ def while_writing(place: type, name: str, table: str) -> Callable[[Path], None]:
 
 
 #: Stages of a load go on with the table that the one before has mended; a first load begins another. What a run leaves
-#: behind that ends between two writes needs no process: `test_a_run_killed_between_any_two_writes_is_made_good_by_the_next`
+#: behind that ends between two writes needs no process: `test_a_run_that_ends_between_any_two_writes_is_made_good_by_the_next`
 STAGES: list[Stage] = [
     (ONE, while_writing(Tables, "create", "__base"), False),
     (TWO, while_writing(Load, "_merge", "__base"), False),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.places import in_zone
@@ -65,11 +67,15 @@ def test_settings_under_which_names_and_texts_mean_others_are_refused_where_the_
         }
     )
     settings = ("caseSensitive", "parser.quotedRegexColumnNames", "parser.escapedStringLiterals")
+    server: Any = project.spark._jsparkSession.sessionState().conf()  # type: ignore[attr-defined]
+    fixed = "hive.thriftServer.singleSession"  # by what the server was started with
     with session_conf(project.spark, {f"spark.sql.{name}": "true" for name in settings}):
+        server.setConfString(f"spark.sql.{fixed}", "true")
         project.dbt("run", "--select", "plain")
         error = project.error("run")
+        server.unsetConf(f"spark.sql.{fixed}")
     users = "model.consumer.applied, model.consumer.asked, model.consumer.reader"
-    for name in settings:
+    for name in (*settings, fixed):
         assert f"    - {users}: spark.sql.{name} must be false, got true" in error
     assert "dbt_cdc: nothing was written:\n" in error
     assert project.tables() == {"people", "plain"}

@@ -1,4 +1,4 @@
-"""Relations whose names have dots or capital letters: every capability finds them again."""
+"""Relations whose names have dots or capital letters, some in a schema apart: every capability finds them again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MODELS = {
     """,
     "models/hashed.py": """
         def model(dbt, spark):
-            dbt.config(materialized="hash_diff", unique_key="id", alias="hash.ed")
+            dbt.config(materialized="hash_diff", unique_key="id", alias="hash.ed", schema="apart")
             return dbt.source("raw", "rows")
     """,
     "models/tabled.py": """
@@ -35,7 +35,7 @@ MODELS = {
             return dbt.source("raw", "rows")
     """,
     "models/applied.sql": """
-        {{ config(materialized='apply_changes', unique_key='id', alias='app.lied', meta={'dbt_cdc': {
+        {{ config(materialized='apply_changes', unique_key='id', alias='app.lied', schema='apart', meta={'dbt_cdc': {
                   'sequence_by': 'day', 'stored_as_scd_type': 2, 'change_log': 'data_before'}}) }}
         select id, v, {{ var('day') }} as day from {{ source('raw', 'rows') }}
     """,
@@ -71,6 +71,11 @@ def spelled(text: str, capitals: bool) -> str:
     return text
 
 
+def tables_apart(project: Project) -> set[str]:
+    found = [*project.rows("show tables in {schema}_apart"), *project.rows("show views in {schema}_apart")]
+    return {name for _, name, is_temporary in found if not is_temporary}
+
+
 def follow_two_days(project: Project, capitals: bool) -> None:
     def rows(query: str) -> list[tuple[Any, ...]]:
         return project.rows(spelled(query, capitals))
@@ -85,8 +90,8 @@ def follow_two_days(project: Project, capitals: bool) -> None:
         project.sql(spelled(f"insert overwrite {{schema}}.`ro.ws` values (1, '{value}')", capitals))
         project.dbt("build", "--vars", f"{{day: {day}}}")
 
-    assert rows("select id, v, operation from {schema}.`hash.ed`") == [(1, "b", "U")]
-    history = "select eff_start_date, v, operation from {schema}.`hash.ed__history` order by 1"
+    assert rows("select id, v, operation from {schema}_apart.`hash.ed`") == [(1, "b", "U")]
+    history = "select eff_start_date, v, operation from {schema}_apart.`hash.ed__history` order by 1"
     assert [(str(day), *rest) for day, *rest in rows(history)] == [
         ("2024-01-01", "a", "I"),
         ("2024-01-02", "b", "U"),
@@ -95,7 +100,7 @@ def follow_two_days(project: Project, capitals: bool) -> None:
     assert rows("select * from {schema}.`re.ad`") == [(1, "b", "u")]
     described = [row[0] for row in rows("describe {schema}.`tab.led`")]
     assert described.count("v") == 2  # as a column, as a partition
-    versions = "select id, v, __START_AT, __END_AT from {schema}.`app.lied` order by 3"
+    versions = "select id, v, __START_AT, __END_AT from {schema}_apart.`app.lied` order by 3"
     assert rows(versions) == [(1, "a", 1, 2), (1, "b", 2, None)]
     assert rows("select v from {schema}.`snap.ped` order by dbt_valid_from") == [("a",), ("b",)]
     # the rows of a history: a version that ends is an update of its row
@@ -107,8 +112,13 @@ def follow_two_days(project: Project, capitals: bool) -> None:
         *(("rows", *change) for change in states),
         *(("snapped", *change) for change in histories),
     ]
-    logs = {spelled(f"{name}__changes", capitals) for name in ("hash.ed", "app.lied", "snap.ped")}
-    assert project.tables() >= (logs if quoted else {name.lower() for name in logs})
+    # what a model keeps lies beside it
+    names = {"cdc_metadata", "changes", "re.ad", "ro.ws", "snap.ped", "snap.ped__changes", "tab.led"}
+    apart = {"hash.ed", "hash.ed__base", "hash.ed__changes", "hash.ed__history"}
+    apart |= {"app.lied", "app.lied__changes", "app.lied__events"}
+    for expected, found in ((names, project.tables()), (apart, tables_apart(project))):
+        expected = {spelled(name, capitals) for name in expected}
+        assert found == (expected if quoted else {name.lower() for name in expected})
 
 
 @pytest.mark.long  # test_snapshot_options and test_hash_diff have names that need quotes
@@ -121,7 +131,7 @@ def test_tables_with_a_dot_in_their_names_follow_two_days(project: Project) -> N
 def test_tables_with_capitals_in_their_names_follow_two_days(project: Project) -> None:
     follow_two_days(project, capitals=True)
     if project.file_format == "delta":  # in a catalog that does not tell small letters from capitals
-        relation = "api.Relation.create(schema=target.schema | upper, identifier='HASH_ED')"
+        relation = "api.Relation.create(schema=(target.schema ~ '_apart') | upper, identifier='HASH_ED')"
         asked = "select op, after.v from {{ dbt_cdc.table_changes(%s, format='latest_state') }}"
         project.write({"models/asked.sql": "{{ config(materialized='table') }}" + asked % relation})
         project.dbt("run", "--select", "asked", "--vars", "{day: 2}")

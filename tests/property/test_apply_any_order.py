@@ -1,11 +1,12 @@
 """The rule of apply_changes as a property: the result depends only on the set of events, never on runs or order.
 
 Hypothesis draws event sets; all of them go into one feed, each twice: sorted in the first run, and shuffled over three
-runs. Every model then reads that feed, and an oracle in plain Python says what each table must hold.
+runs. Every model then reads that feed, and an oracle in plain Python says what each table must hold. As many series of
+full images are drawn, whose changes are such events.
 
     DBT_CDC_EVENT_SETS=3000 pytest tests/property/test_apply_any_order.py --table-format iceberg
 
-(default 200; sets are new on each such run; a fifth of them on other formats)
+(default 200; sets are new on each such run; on Delta, which `--every-test` asks too, a fifth of them for two of the models)
 """
 
 from __future__ import annotations
@@ -43,6 +44,11 @@ event_sets = st.one_of(
     st.lists(events_of_parts, min_size=1, max_size=11), st.lists(events_of_parts, min_size=12, max_size=60)
 )
 
+#: the full images of a series: the value of each part that is there
+images = st.lists(
+    st.dictionaries(st.sampled_from(["p", "q", "r"]), st.sampled_from([None, "", "x"])), min_size=5, max_size=5
+)
+
 #: model: (options, rules, whether events set only some columns)
 MODELS: dict[str, tuple[dict[str, Any], Rules, bool]] = {
     "scd1": ({}, Rules(WIDTH), False),
@@ -77,6 +83,13 @@ CORRECTED: dict[str, tuple[dict[str, Any], Rules, bool]] = {
 }
 #: of the same feed, in which a sequence may have several contents: which one counts must not depend on the order
 RESOLVED = {"stored_as_scd_type": 2, "on_conflict": "resolve"}
+#: versions of the images that a run gives; the last repeats what there was
+IMAGES_OF_RUNS = {"0": "1, 2", "1": "3"}
+IMAGES = """
+    {{ config(materialized='apply_changes', unique_key=['number', 'part'], meta={'dbt_cdc': {'source_kind': 'snapshot',
+              'sequence_by': 'ver', 'except_column_list': ['ver'], 'stored_as_scd_type': SCD}}) }}
+    select * from {{ target.schema }}.images where ver in ({{ VERSIONS.get(var('runs'), '1, 2, 3, 4, 5') }})
+"""
 #: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are
 ELSEWHERE = {"scd1_truncate", "bitemporal_options"}
 
@@ -148,8 +161,10 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     names = set(every) if whole else ELSEWHERE
     feeds = {**dict.fromkeys(MODELS, "feed"), **dict.fromkeys(CORRECTED, "corrected")}
     project.write({f"models/{name}.sql": model(every[name][0], feeds[name]) for name in names})
+    drawn = draw(images, VARIABLE, count)
     if whole:
         project.write({"models/resolved.sql": model(RESOLVED, "corrected")})
+        store_images(project, drawn)
 
     for run in range(RUNS):
         project.dbt("run", "--vars", f"{{runs: '{run}'}}")
@@ -159,6 +174,7 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
         check_versions(project, name)
     if whole:
         check_resolved(project, corrected)
+        check_images(project, drawn)
     again = names & {"scd1_truncate", "scd2", "bitemporal_options"}
     project.dbt("run", "--vars", "{runs: '0, 1, 2'}", "--select", *again)  # all batches again, in one
     check(project, sets, {name: MODELS[name] for name in again & set(MODELS)})
@@ -188,6 +204,36 @@ def check(project: Project, sets: list[list[Event]], models: dict[str, tuple[dic
             smallest = min(wrong, key=lambda number: len(sets[number]), default=None)
             assert smallest is None, f"{name}, {order}, set {smallest}: {sets[smallest]}"
             assert len(got) == len(expected)
+
+
+def store_images(project: Project, drawn: list[list[dict[str, Any]]]) -> None:
+    rows = [
+        (number, part, version, value)
+        for number, series in enumerate(drawn)
+        for version, image in enumerate(series, 1)
+        for part, value in image.items()
+    ]
+    frame = project.spark.createDataFrame(rows, "number int, part string, ver int, v string")
+    frame.writeTo(f"{project.schema}.images").using(project.file_format).create()
+    text = IMAGES.replace("VERSIONS", repr(IMAGES_OF_RUNS))
+    project.write({f"models/images_scd{scd}.sql": text.replace("SCD", str(scd)) for scd in (1, 2)})
+
+
+def check_images(project: Project, drawn: list[list[dict[str, Any]]]) -> None:
+    events = [
+        Event((number, part), version, "upsert", (image[part],))
+        if part in image
+        else Event((number, part), version, "delete")
+        for number, series in enumerate(drawn)
+        for version, image in enumerate(series, 1)
+        for part in "pqr"
+    ]
+    versions = [(*v.key, *v.values, v.start, v.end) for v in scd2(events, Rules(1))]
+    for scd, expected in {1: scd1(events, Rules(1)), 2: versions}.items():
+        got = project.rows(f"select * from {{schema}}.images_scd{scd}")
+        wrong = min((row[0] for row in set(got) ^ set(expected)), default=None)
+        assert wrong is None, f"images, type {scd}: {drawn[wrong]}"
+        assert len(got) == len(expected)
 
 
 def check_resolved(project: Project, sets: list[list[Event]]) -> None:

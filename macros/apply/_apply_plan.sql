@@ -37,7 +37,7 @@
     {%- set recorded = dbt_cdc._own_columns(state.ledger) if state.kept else [] -%}
     {%- set known = dbt_cdc._apply_table_columns(relations, state, options, recorded) -%}
     {%- set names = staged | map(attribute='name') | list -%}
-    {%- set faults = dbt_cdc._apply_gone_column_faults(state, recorded, known) -%}
+    {%- set faults = dbt_cdc._apply_gone_column_faults(options, state, recorded, known) -%}
     {%- set types = dbt_cdc._whole_types(relations.stage, staged) -%}
     {%- set plan = dict(
         relations, options=options, format=dbt_cdc._file_format(),

@@ -16,7 +16,7 @@
     {#- Iceberg's catalogs in Spark keep what they have read of a table until nobody asks for half a minute; where its name has
         a dot, they keep what they have read of its history in spite of the first of these. -#}
     {%- set statements = ['refresh table ' ~ relation] -%}
-    {%- for part in ['snapshots', 'refs'] if '.' in relation.identifier -%}
+    {%- for part in ['snapshots', 'refs', 'all_manifests'] if '.' in relation.identifier -%}
         {%- do statements.append('refresh table ' ~ relation ~ '.' ~ part) -%}
     {%- endfor -%}
     {%- do return(statements) -%}

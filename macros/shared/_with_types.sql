@@ -44,8 +44,8 @@
 
 {%- macro _interval_faults(columns, place) -%}
     {#- `place`: where the columns are made. (In `struct<interval:int>` it is a field's name.) -#}
-    {%- set faults = [] -%}
-    {%- for column in columns if modules.re.search('(^|[<,:])interval (year|month|day|hour|minute|second)(?![^<>,]*:)', column.dtype) -%}
+    {%- set faults, type = [], '(^|[<,:])interval(?=$|[<>,]| (year|month|day|hour|minute|second))(?![^<>,]*:)' -%}
+    {%- for column in columns if modules.re.search(type, column.dtype) -%}
         {%- do faults.append("column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", and tables keep no intervals: cast it in the "
                              ~ place) -%}
     {%- endfor -%}

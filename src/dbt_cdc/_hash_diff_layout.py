@@ -105,6 +105,7 @@ class Column:
     role: str  # key, compared, ignored
     sensitive: bool = False
     new: bool = False
+    missed: bool = True  # where it is not there any more: it has been in the data of a load
     declared: str = ""  # the type as errors name it
     max_length: int | None = None  # of a char or varchar in the model's YAML: tables have string
 
@@ -154,7 +155,8 @@ class Layout:
     @property
     def own_names(self) -> dict[str, str]:
         """What the tables remember once they have all columns."""
-        return {COLUMNS: json.dumps([column.name for column in self.columns], ensure_ascii=False)}
+        names = sorted(column.name for column in self.columns if column.missed)
+        return {COLUMNS: json.dumps(names, ensure_ascii=False)}
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ def resolve(
         {name.lower() for name in listed}
         for listed in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
     )
-    old = dict(stored.columns) if stored else {}
+    old, remembered = (dict(stored.columns), _remembered(stored)) if stored else ({}, [])
     spelled = {name.lower(): name for name in given}
     declared = {name.lower(): data_type for name, data_type in types.items()}
     texts = {name.lower(): text.strip() for name, text in settings.types.items()}
@@ -212,6 +214,7 @@ def resolve(
                 role=_role(lower, keys, ignored),
                 sensitive=lower in sensitive,
                 new=bool(stored) and name in added,
+                missed=source is not None or name in remembered,
                 declared=texts[lower] if lower in lengths else target.simpleString(),
                 max_length=lengths.get(lower),
             )
@@ -219,8 +222,7 @@ def resolve(
     layout = Layout(tuple(columns))
     faults += _partition_faults(settings, layout)
     if stored:
-        faults += _gone_faults(stored) + _stored_faults(settings, layout, stored, unknown)
-        faults += _change_faults(settings, layout, added)
+        faults += _stored_faults(settings, layout, stored, unknown) + _change_faults(settings, layout, added)
     fail(settings.node, faults)
     return layout
 
@@ -300,21 +302,30 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
 def _gone_faults(stored: Stored) -> list[str]:
     """Columns that others have renamed or dropped: the digests of the rows count their values."""
     there = {name.lower() for name in stored.columns}
-    gone = [name for name in json.loads(stored.properties.get(COLUMNS, "[]")) if name.lower() not in there]
+    gone = [name for name in _remembered(stored) if name.lower() not in there]
     if not gone:
         return []
-    return [f"the tables have lost columns ({', '.join(gone)}). Rename them back, or rebuild with --full-refresh"]
+    lost = (
+        f"the tables have lost columns ({', '.join(gone)}), whose values the rows' digests count. Rename them back, or "
+    )
+    return [lost + "add them again if they had none, or rebuild with --full-refresh"]
+
+
+def _remembered(stored: Stored) -> list[str]:
+    names: list[str] = json.loads(stored.properties.get(COLUMNS, "[]"))
+    return names
 
 
 def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: Mapping[str, list[str]]) -> list[str]:
     """What the tables were made with otherwise; lists that name unknown columns have their fault already."""
-    faults = []
+    faults = _gone_faults(stored)
+    lists = ("ignore_columns", "sensitive_columns") if faults else ("ignore_columns",)
     for name, current in layout.properties(settings).items():
         label, back = name.removeprefix("dbt_cdc."), "Set it back"
         before = stored.properties.get(name, "none")
         if label in ("ignore_columns", "sensitive_columns"):
             current = _of_stored(current, stored)
-        if label == "ignore_columns" and name in stored.properties:
+        if label in lists and name in stored.properties:
             before = _of_stored(before, stored)  # a run that was killed before it added a column had noted it
         if label == "hash_rule":
             label, back = "the hash rule", "Install a version of dbt_cdc that has that one"

@@ -500,8 +500,14 @@ WRONG = {
         ["the model gives two columns called 'v': give each a name of its own"],
     ),
     "interval": (
-        at_once("select 1 as id, interval 1 day as v, 'U' as op, 2 as seq", GOOD),
-        ["column 'v' is of type interval day, and tables keep no intervals: cast it in the model"],
+        at_once("select 1 as id, make_interval(0, 0, 0, 1) as v, 'U' as op, 2 as seq", GOOD),
+        ["column 'v' is of type interval, and tables keep no intervals: cast it in the model"],
+    ),
+    "collated": (
+        at_once("select 1 as id, 'a' as v, 'u' collate UTF8_LCASE as op, 2 as seq", GOOD),
+        [
+            "apply_as_deletes: column 'op' is of type string collate UTF8_LCASE, and texts are compared without a collation"
+        ],
     ),
     "conflict_in_one_moment": (
         at_once(batch("(1, 'z', 'U', 9), (1, 'y', 'U', 9)"), BITEMPORAL),

@@ -42,17 +42,18 @@ def test_a_table_that_another_materialization_has_made_meanwhile_is_not_replaced
 def test_columns_that_others_add_stay_theirs_until_the_feed_has_them_those_they_take_are_missed(
     project: Project,
 ) -> None:
-    project.write({"models/own.sql": APPLIED % "(1, 'a', 1), (2, 'b', 1)"})
+    versions = (APPLIED % "(1, 'a', 1)").replace("{'seq", "{'stored_as_scd_type': 2, 'seq")
+    project.write({"models/own.sql": APPLIED % "(1, 'a', 1), (2, 'b', 1)", "models/versions.sql": versions})
     project.dbt("run")
     project.sql("alter table {schema}.own add columns (note string)")
     project.sql("update {schema}.own set note = 'by hand'")
     project.write({"models/own.sql": APPLIED % "(2, 'c', 2), (3, 'd', 2)"})
-    project.dbt("run")
+    project.dbt("run", "--select", "own")
     rows = "select * from {schema}.own order by id"
     assert project.rows(rows) == [(1, "a", "by hand"), (2, "c", "by hand"), (3, "d", None)]
     noted = CONFIG.replace("apply_changes'", "apply_changes', on_schema_change='append_new_columns'")
     project.write({"models/own.sql": "{{ " + noted + " }} select 3 as id, 'd' as name, 'fed' as note, 3 as seq"})
-    project.dbt("run")
+    project.dbt("run", "--select", "own")
     assert project.rows(rows) == [(1, "a", "by hand"), (2, "c", "by hand"), (3, "d", "fed")]
     events = (
         "select id, name, note from {schema}.own__events where _dbt_cdc_kind = 'upsert' order by 1, 2, 3 nulls first"
@@ -61,11 +62,16 @@ def test_columns_that_others_add_stay_theirs_until_the_feed_has_them_those_they_
     assert project.rows(events) == recorded
     project.sql("alter table {schema}.own rename column name to full_name")
     project.sql("alter table {schema}.own drop column note")
+    project.sql("alter table {schema}.versions rename column __END_AT to until")
+    project.write({"models/versions.sql": versions.replace("(1, 'a', 1)", "(1, 'b', 2)")})
     error = project.error("run")
-    assert "own__events keeps (name, note): rename them back, or drop the table to have it built from the" in error
+    assert "versions has lost columns (__END_AT): rename them back, or drop" in error
+    project.sql("alter table {schema}.versions rename column until to __END_AT")
+    assert "own has lost columns (name, note): rename them back, or drop the table to have it built anew from" in error
     project.sql("drop table {schema}.own")
     project.dbt("run")
     assert project.rows(rows) == [(1, "a", None), (2, "c", None), (3, "d", "fed")]
+    assert project.rows("select * from {schema}.versions order by 3") == [(1, "a", 1, 2), (1, "b", 2, None)]
 
 
 @pytest.mark.one_format("delta")

@@ -6,12 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from dbt.adapters.spark import session
+from pyspark.sql import SparkSession
 
 from tests.support.project import Project
+from tests.support.shared import shared_project
 
 pytestmark = pytest.mark.one_format("iceberg")
 
@@ -428,14 +431,16 @@ def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new
 
 
 @contextmanager
-def meanwhile(project: Project, table: str, *statements: str, at: str = "insert into {}__events` ") -> Iterator[None]:
-    """Another run's statements, right before one of a run's: where it records its events, having read those of its keys."""
-    stock, left = session.Cursor.execute, [*statements]
-    moment = at.replace("`", "`?").format(rf"\S+{table}")
+def meanwhile(project: Project, others: dict[str, tuple[str, list[str]]]) -> Iterator[None]:
+    """Other runs' statements, table by table: right before the one of ours that a pattern, in which {} is the table, finds."""
+    stock, left = session.Cursor.execute, dict(others)
 
     def execute(self: Any, sql: str, *parameters: Any) -> None:
-        while re.search(moment, sql) and left:
-            project.sql(left.pop(0))
+        for table, (moment, statements) in others.items():
+            if table in left and re.search(moment.format(rf"\S+\.{table}"), words(sql)):
+                del left[table]
+                for statement in statements:
+                    project.sql(statement)
         stock(self, sql, *parameters)
 
     with pytest.MonkeyPatch.context() as patched:
@@ -481,51 +486,104 @@ def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
     assert sorted(project.rows(marks)) == [("applied", 1), ("begun", 1)]
 
 
-def test_a_run_sees_what_another_records_after_its_purge(project: Project) -> None:
-    of_batches(project, "hidden", "values (1, 'a', 1)", "values (1, 'mine', 15)")
-    project.dbt("run", "--vars", "{run: 0}")
-    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-    insert = f"insert into {{schema}}.hidden__events ({columns}) values "
-    project.sql(insert + "(null, null, 'purged', null, 'other', null)")
-    markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
-    recorded = insert + "(1, 20, 'upsert', 11L, 'other', 'newer'), " + markers
-    with meanwhile(project, "hidden", recorded, "update {schema}.hidden set v = 'newer' where id = 1"):
-        project.dbt("run", "--vars", "{run: 1}")
-    assert project.rows("select id, v from {schema}.hidden") == [(1, "newer")]
-
-
-def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(project: Project) -> None:
+#: Where a run records its events, having read those of its keys.
+RECORDS = "insert into {}__events "
+#: What each model is given, run by run, while others are at work.
+BESIDE_OTHERS = {
+    "hidden": ("values (1, 'a', 1)", "values (1, 'mine', 15)"),
     # what is given beside a late event is no longer known, either, by the time that event is recorded
-    late = "values (1, 'late', 5), (3, 'late', 5), (3, null, 10), (4, 'late', 5), (4, 'd', 10)"
-    first = "values (1, null, 10), (2, 'b', 1), (3, null, 10), (4, 'd', 10), (4, null, 20)"
-    of_batches(project, "taken", first, late)
-    project.dbt("run", "--vars", "{run: 0}")
-    columns, marker = "_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at", "('purged', 'other', now())"
-    purge = "delete from {schema}.taken__events where _dbt_cdc_kind = 'delete' or id = 4"
-    with meanwhile(project, "taken", purge, f"insert into {{schema}}.taken__events ({columns}) values {marker}"):
-        project.dbt("run", "--vars", "{run: 1}")
-    assert project.rows("select * from {schema}.taken order by id") == [(1, "late"), (2, "b"), (4, "d")]
+    "taken": (
+        "values (1, null, 10), (2, 'b', 1), (3, null, 10), (4, 'd', 10), (4, null, 20)",
+        "values (1, 'late', 5), (3, 'late', 5), (3, null, 10), (4, 'late', 5), (4, 'd', 10)",
+    ),
+    "left_over": ("values (1, 'a', 1)", "values (cast(null as int), 'b', 2)"),
+    "wider": ("values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (2, 'b', 1)"),
+    "purging": ("values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (1, 'mine', 20)"),
+}
+
+
+def with_new_column(table: str) -> list[str]:
+    """What a run does that brings the column `more`."""
+    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v, more"
+    markers = "(null, null, 'begun', null, 'other', null, null), (null, null, 'applied', null, 'other', null, null)"
+    return [
+        f"alter table {{schema}}.{table}__events add columns (more string)",
+        f"alter table {{schema}}.{table} add columns (more string)",
+        f"insert into {{schema}}.{table}__events ({columns}) values (1, 10, 'upsert', 11L, 'other', 'its', 'x'), {markers}",
+        f"update {{schema}}.{table} set v = 'its', more = 'x' where id = 1",
+    ]
+
+
+@dataclass
+class Seen:
+    """The models of BESIDE_OTHERS after the run that met others, and what that said."""
+
+    project: Project
+    rows: dict[str, list[tuple[Any, ...]]]
+    messages: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def seen(spark: SparkSession, target: dict[str, Any]) -> Iterator[Seen]:
+    with shared_project(spark, target) as project:
+        for name, batches in BESIDE_OTHERS.items():
+            of_batches(project, name, *batches)
+        project.dbt("run", "--vars", "{run: 0}")
+        columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+        hidden = f"insert into {{schema}}.hidden__events ({columns}) values "
+        project.sql(hidden + "(null, null, 'purged', null, 'other', null)")
+        killed = "(2, 1, 'upsert', 11L, 'killed', 'its'), (null, null, 'begun', null, 'killed', null)"
+        project.sql(f"insert into {{schema}}.left_over__events ({columns}) values {killed}")
+        project.sql("update {schema}.purging__events set _dbt_cdc_processed_at = now() - interval 3 days")
+        markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
+        recorded = hidden + "(1, 20, 'upsert', 11L, 'other', 'newer'), " + markers
+        marker = "(_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at) values ('purged', 'other', now())"
+        purge = "delete from {schema}.taken__events where _dbt_cdc_kind = 'delete' or id = 4"
+        others = {
+            "hidden": (RECORDS, [recorded, "update {schema}.hidden set v = 'newer' where id = 1"]),
+            "taken": (RECORDS, [purge, "insert into {schema}.taken__events " + marker]),
+            "wider": (RECORDS, with_new_column("wider")),
+            "purging": ("merge into {}__events as recorded", with_new_column("purging")),
+        }
+        with meanwhile(project, others):
+            project.error("run", "--vars", "{run: 1}")
+        rows = {name: project.rows(f"select * from {{schema}}.{name} order by id") for name in BESIDE_OTHERS}
+        results = project.run_results()
+        failed = {name: results[name]["message"] for name in BESIDE_OTHERS if results[name]["status"] == "error"}
+        project.dbt("run", "--vars", "{run: 2}", "--select", "wider", "purging")
+        yield Seen(project, rows, failed)
+
+
+def test_a_run_sees_what_another_records_after_its_purge(seen: Seen) -> None:
+    assert seen.rows["hidden"] == [(1, "newer")]
+
+
+def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(seen: Seen) -> None:
+    assert seen.rows["taken"] == [(1, "late"), (2, "b"), (4, "d")]
     deletes = "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
-    project.dbt(
-        "run-operation", "purge_tombstones", "--args", "{model: taken, retention: 0 seconds}", "--vars", "{run: 1}"
-    )
+    purge = ("run-operation", "purge_tombstones", "--args", "{model: taken, retention: 0 seconds}")
+    seen.project.dbt(*purge, "--vars", "{run: 1}")
     marked = (
         "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'purged' and _dbt_cdc_batch like 'purge-%'"
     )
-    assert [project.rows(deletes), project.rows(marked)] == [[(0,)], [(1,)]]
+    assert [seen.project.rows(deletes), seen.project.rows(marked)] == [[(0,)], [(1,)]]
 
 
-@pytest.mark.one_format("iceberg")
-def test_a_refused_batch_says_that_an_interrupted_run_was_finished_before_it(project: Project) -> None:
-    of_batches(project, "left", "values (1, 'a', 1)", "values (cast(null as int), 'b', 2)")
-    project.dbt("run", "--vars", "{run: 0}")
-    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-    killed = "(2, 1, 'upsert', 11L, 'killed', 'its'), (null, null, 'begun', null, 'killed', null)"
-    project.sql(f"insert into {{schema}}.left__events ({columns}) values {killed}")
-    error = project.error("run", "--vars", "{run: 1}")
+def test_a_refused_batch_says_that_an_interrupted_run_was_finished_before_it(seen: Seen) -> None:
+    error = seen.messages["left_over"]
     assert "can't run, what an interrupted run had recorded is shown now, nothing of this batch was written:" in error
     assert "1 row(s) have NULL in the key id" in error
-    assert project.rows("select * from {schema}.left order by id") == [(1, "a"), (2, "its")]
+    assert seen.rows["left_over"] == [(1, "a"), (2, "its")]
+
+
+@pytest.mark.parametrize("table", ["wider", "purging"])
+def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(seen: Seen, table: str) -> None:
+    """While it records its own events, or before that, while it forgets old deletes."""
+    assert seen.messages.keys() == {"left_over", "wider", "purging"}
+    error = "another run of this model has added the column(s) more at the same time: run it again"
+    assert error in seen.messages[table]
+    assert seen.rows[table] == [(1, "its", "x"), (2, "b", None)]
+    assert seen.project.rows(f"select * from {{schema}}.{table} order by id") == [(1, "mine", None), (2, "b", None)]
 
 
 def test_a_run_whose_tables_another_makes_anew_meanwhile_leaves_them_alone(project: Project) -> None:
@@ -547,10 +605,10 @@ def test_a_run_whose_tables_another_makes_anew_meanwhile_leaves_them_alone(proje
         [
             ("create table {}__dbt_tmp_", "nothing was written", [(0,), (1,)]),
             ("create table {}__dbt_tmp_\\w+_touched", "nothing was written", [(0,), (1,)]),
-            ("insert into {}__events` ", "its events are kept in", [(1,), (2,)]),
+            (RECORDS, "its events are kept in", [(1,), (2,)]),
         ]
     ):
-        with meanwhile(project, "anew", *made_anew(f"run {number}"), at=moment):
+        with meanwhile(project, {"anew": (moment, made_anew(f"run {number}"))}):
             error = project.error("run", "--vars", "{run: 1}")
         assert "another run of this model made its tables at the same time and was first: run it again" in error
         assert written in error
@@ -559,29 +617,6 @@ def test_a_run_whose_tables_another_makes_anew_meanwhile_leaves_them_alone(proje
         project.sql("update {schema}.anew__events set _dbt_cdc_processed_at = now() - interval 3 days")
     project.dbt("run", "--vars", "{run: 1}")
     assert project.rows("select * from {schema}.anew") == [(1, "b")]
-
-
-@pytest.mark.parametrize("moment", ["insert into {}__events` ", "merge into {}__events` as recorded"])
-def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(project: Project, moment: str) -> None:
-    """While it records its own events, or before that, while it forgets old deletes."""
-    of_batches(project, "wider", "values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (2, 'b', 1)")
-    project.dbt("run", "--vars", "{run: 0}")
-    if moment.startswith("merge"):
-        project.sql("update {schema}.wider__events set _dbt_cdc_processed_at = now() - interval 3 days")
-    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v, more"
-    markers = "(null, null, 'begun', null, 'other', null, null), (null, null, 'applied', null, 'other', null, null)"
-    other = [
-        "alter table {schema}.wider__events add columns (more string)",
-        "alter table {schema}.wider add columns (more string)",
-        f"insert into {{schema}}.wider__events ({columns}) values (1, 10, 'upsert', 11L, 'other', 'its', 'x'), {markers}",
-        "update {schema}.wider set v = 'its', more = 'x' where id = 1",
-    ]
-    with meanwhile(project, "wider", *other, at=moment):
-        error = project.error("run", "--vars", "{run: 1}")
-    assert "another run of this model has added the column(s) more at the same time: run it again" in error
-    assert project.rows("select id, v, more from {schema}.wider order by id") == [(1, "its", "x"), (2, "b", None)]
-    project.dbt("run", "--vars", f"{{run: {2 if moment.startswith('insert') else 1}}}")
-    assert project.rows("select id, v, more from {schema}.wider order by id") == [(1, "mine", None), (2, "b", None)]
 
 
 @pytest.mark.only_format("delta")  # which makes a table's folder first, and then tells the catalog

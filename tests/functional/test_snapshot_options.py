@@ -255,8 +255,7 @@ def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project
     odd = "`order id`, `select`, `Straße.ä`"
     make = "create or replace table {schema}.things using %s %s as select * from values %s as t(%s)"
     project.sql(make % (project.file_format, mapping, rows.replace("''", "\\'"), odd))
-    # over Iceberg, dbt-spark has one view for two snapshots of one name
-    threads = ("--threads", "1" if project.file_format == "iceberg" else "2")
+    threads = ("--threads", "2")
     first = snapshot(project, *threads)
     project.write({"snapshots/plain.sql": PLAIN.replace("LATER", ", 2 as `unit price`")})
     project.sql(make % (project.file_format, mapping, "('o2', 2, 'y', true)", odd + ", later"))

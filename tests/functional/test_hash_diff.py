@@ -239,6 +239,7 @@ def test_names_that_need_quotes_and_types_that_a_format_widens_are_taken_as_they
     assert project.rows("select `größe```, count(*) from {schema}.t__sensitive group by 1") == [("g", 3)]
 
 
+@pytest.mark.one_format("delta")  # which takes these so
 def test_columns_that_a_format_takes_only_with_properties_come_to_a_plain_table_in_one_load(project: Project) -> None:
     def supply(day: str, late: str = "") -> None:
         text = f"""

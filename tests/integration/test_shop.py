@@ -184,6 +184,7 @@ STORY = [
 MOVING = re.compile(r" \w{8}…| \d{4}-\d\d-\d\d \S+$|^\d+ (?=i )")
 
 
+@pytest.mark.one_format("delta")  # whose tables hold the same as those of others
 def test_the_demo_tells_the_story_of_its_tables(shop: Project, capsys: pytest.CaptureFixture[str]) -> None:
     """What `make demo` prints after its third day."""
     told = demo.Shop("test", shop.schema)

@@ -54,8 +54,8 @@ class History:
 
     def _given_up(self, reason: str) -> DbtRuntimeError:
         return DbtRuntimeError(
-            f"dbt_cdc: {self.settings.node}: the load is in {self.settings.base}, but {reason}. "
-            "The next run brings the history up to the load; start one"
+            f"dbt_cdc: {self.settings.node}: the last load in {self.settings.base} is not in the history yet: "
+            f"{reason}. The next run brings the history up to it; start one"
         )
 
     def _bring_up(self, marker: Marker, before: Marker | None, *, last: bool) -> tuple[Marker | None, bool]:

@@ -274,13 +274,15 @@ def test_a_run_that_ends_between_any_two_writes_is_made_good_by_the_next(
 
     with monkeypatch.context() as patched:
         patched.setattr(History, "_write", conflict)
-        with pytest.raises(DbtRuntimeError, match=r"the load is in .*, but other runs kept writing") as beaten:
+        with pytest.raises(
+            DbtRuntimeError, match=r"the last load in .* is not in the history yet: other runs kept"
+        ) as beaten:
             loaded.load(*done["2020-01-03"])
         patched.setattr(Tables, "marker", lambda self, at="": None if at else marker(self))
         tables = Tables(project.spark, loaded.settings("2020-01-03", "delta"))
-        with pytest.raises(DbtRuntimeError, match=r"the load is in .*, but the versions of that table do not show it"):
+        with pytest.raises(DbtRuntimeError, match=r"not in the history yet: the versions of that table do not show"):
             History(tables).sync(tables.marker())
-    assert "The next run brings the history up to the load; start one" in str(beaten.value)
+    assert "The next run brings the history up to it; start one" in str(beaten.value)
     assert {row[3] for row in loaded.history()} == {"2020-01-01", "2020-01-02"}
     last = ("2020-01-04", {3: ("C", "r")}, "delta")
     loaded.load(*last)

@@ -28,9 +28,9 @@
     {%- for column in columns if 'string collate' in column.dtype -%}
         {%- set named = '(^|\\W)' ~ modules.re.escape(column.name | lower) ~ '(\\W|$)' -%}
         {%- for option in ['apply_as_deletes', 'apply_as_truncates']
-            if modules.re.search(named, options[option] | default('', true) | lower) -%}
+            if modules.re.search(named, modules.re.sub("'[^']*'", "''", options[option] | default('', true) | lower)) -%}
             {%- do faults.append(option ~ ": column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", and texts are compared"
-                ~ " without a collation: cast it to string in the model, and say what is meant, such as lower(" ~ column.name ~ ")") -%}
+                ~ " without a collation: cast it to a type that has none in the model, and say what is meant, such as lower(…)") -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}

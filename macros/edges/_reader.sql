@@ -7,7 +7,7 @@
     {%- if model.config.materialized == 'apply_changes' -%}
         {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._apply_options()) + dbt_cdc._apply_option_faults()) -%}
     {%- elif checks_options -%}
-        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options()) + dbt_cdc._branch_faults()) -%}
+        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options()) + dbt_cdc._branch_faults(relation)) -%}
     {%- endif -%}
     {%- set ways = dbt_cdc._reader_options()['ref_changes_by']['values'] -%}
     {%- if by not in ways and not (checks_options and by == dbt_cdc._meta().get('ref_changes_by')) -%}

@@ -16,21 +16,26 @@
 {%- endmacro -%}
 
 
-{%- macro _branch_faults() -%}
-    {#- A session that writes to a branch of this node's table, or to none: what runs note of it and read back is the main branch.
-        (hash_diff asks the session that it loads in: _hash_diff_guard.py.) -#}
+{%- macro _branch_faults(upstream=none) -%}
+    {#- A session that writes to a branch of this node's table, or to none, or reads a branch of an upstream: what runs note of them
+        and read back is the main branch. (hash_diff asks the session that it loads in: _hash_diff_guard.py.) -#}
     {%- set given, format = [], dbt_cdc._file_format(model.config) -%}
     {%- for name in dbt_cdc._formats().get(format, {}).get('branch_settings', []) if dbt_cdc._writes_tables() -%}
         {%- set value = dbt_cdc._session_setting(name) -%}
         {%- if value != '<undefined>' -%}{%- do given.append(name ~ ' is ' ~ value) -%}{%- endif -%}
     {%- endfor -%}
     {%- if not given -%}{%- do return([]) -%}{%- endif -%}
-    {%- set existing = dbt_cdc._load_relation(this) -%}
-    {%- set properties = dict(model.config.get('tblproperties') or {},
-                              **(dbt_cdc._table_properties(existing) if existing is not none else {})) -%}
-    {%- if properties.get('write.wap.enabled') | string | lower != 'true' -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return([given | join(', ') ~ ", and the table has write.wap.enabled: what apply_changes and ref_changes note is of"
-                   ~ " main branches; unset it in the session"]) -%}
+    {%- set faults = [] -%}
+    {%- for table in [this] + ([dbt_cdc._whole_relation(upstream)] if upstream is not none and not upstream.is_cte else []) -%}
+        {%- set existing = dbt_cdc._load_relation(table) -%}
+        {%- set properties = dict((model.config.get('tblproperties') or {}) if loop.first else {},
+                                  **(dbt_cdc._table_properties(existing) if existing is not none else {})) -%}
+        {%- if properties.get('write.wap.enabled') | string | lower == 'true' -%}
+            {%- do faults.append(given | join(', ') ~ ", and " ~ table ~ " has write.wap.enabled: what apply_changes and ref_changes note"
+                                 ~ " is of main branches; unset it in the session") -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 

@@ -500,13 +500,26 @@ WRONG = {
         ["the model gives two columns called 'v': give each a name of its own"],
     ),
     "interval": (
-        at_once("select 1 as id, make_interval(0, 0, 0, 1) as v, 'U' as op, 2 as seq", GOOD),
-        ["column 'v' is of type interval, and tables keep no intervals: cast it in the model"],
+        at_once(
+            "select 1 as id, make_interval(0, 0, 0, 1) as v, interval 1 day as w, named_struct("
+            + ", ".join(f"'f{i}', {i}" for i in range(30))
+            + ", 'last', interval 1 month) as wide, 'U' as op, 2 as seq",
+            GOOD,
+        ),
+        [
+            "column 'v' is of type interval, and tables keep no intervals: cast it in the model",
+            "column 'w' is of type interval day, and",
+            "f29:int,last:interval month>, and",
+        ],
     ),
     "collated": (
-        at_once("select 1 as id, 'a' as v, 'u' collate UTF8_LCASE as op, 2 as seq", GOOD),
+        at_once(
+            "select 1 as id, 'a' collate UTF8_LCASE as d, named_struct('x', 'u' collate UTF8_LCASE) as op, 2 as seq",
+            {**GOOD, "apply_as_deletes": "op.x = 'd'", "apply_as_truncates": "op.x = 't'"},
+        ),
         [
-            "apply_as_deletes: column 'op' is of type string collate UTF8_LCASE, and texts are compared without a collation"
+            f"apply_as_{option}: column 'op' is of type struct<x:string collate UTF8_LCASE>, and texts are compared without"
+            for option in ("deletes", "truncates")
         ],
     ),
     "conflict_in_one_moment": (

@@ -381,6 +381,10 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
             second()
         assert str(told.value).count("  - ") == 1
         project.sql(f"alter table {{schema}}.{table} rename column moved to {name}")
+    # what no data had is not
+    for change in ("add columns (note string)", "drop column note"):
+        project.sql("alter table {schema}.t__base " + change)
+        second()
 
 
 @pytest.mark.one_format("iceberg")

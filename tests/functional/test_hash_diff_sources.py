@@ -132,7 +132,8 @@ def test_a_branch_is_refused_and_a_collation_is_none_of_the_tables(project: Proj
     applied = config % ("apply_changes", f", {kept}") + "select 1 as id, 1 as seq"
     reader = config % ("incremental", ", incremental_strategy='merge'")
     reader += "select id, seq from {{ dbt_cdc.ref_changes(api.Relation.create(schema=schema, identifier='given'), by='version') }}"
-    project.write({"models/applied.sql": applied, "models/reader.sql": reader})
+    below = reader.replace("identifier='given'), by='version'", "identifier='reader'), column='seq'")
+    project.write({"models/applied.sql": applied, "models/reader.sql": reader, "models/below.sql": below})
     wap = "tblproperties ('write.wap.enabled' = 'true')"
     project.sql(f"create table {{schema}}.reader (id int, seq int) using iceberg {wap}")
     project.sql("create table {schema}.given using iceberg as select 1 as id, 1 as seq")
@@ -141,9 +142,30 @@ def test_a_branch_is_refused_and_a_collation_is_none_of_the_tables(project: Proj
     with session_conf(project.spark, {"spark.wap.branch": "audit"}):
         error = project.error(*load("one", 1))
     assert "spark.wap.branch is audit, and the tables have write.wap.enabled: loads go to the main branch" in error
-    assert error.count("spark.wap.branch is audit, and the table has write.wap.enabled: what apply_changes and") == 2
+    for table in ("applied", "reader", "reader"):  # whose own it is, and an upstream's
+        told = f"spark.wap.branch is audit, and {project.schema}.{table} has write.wap.enabled: what apply_changes and"
+        assert error.count(told) == (1 if table == "applied" else 2)
     assert project.tables() == {"one", "two", "given", "reader", "cdc_metadata"}
     project.dbt(*load("one", 1))
     project.dbt(*load("two", 2))
     assert project.rows("select id, v, operation from {schema}.people") == [(1, "A", "U")]
     assert project.rows("select * from {schema}.reader") == [(1, 1)]
+
+    # set by a hook: before a batch is recorded, and before a watermark moves past what went to the branch
+    hook = "pre_hook='set `spark.wap.branch` = `audit`', materialized="
+    moves = "select count(*), max(watermark) from {schema}.cdc_metadata where destination like '%.reader'"
+    moved = project.rows(moves)
+    events = "select count(*) from {schema}.applied__events"
+    recorded = project.rows(events)
+    project.sql("insert into {schema}.given values (2, 2)")
+    project.write({"models/applied.sql": applied.replace("materialized=", hook).replace("1 as seq", "2 as seq")})
+    project.write({"models/reader.sql": reader.replace("materialized=", hook)})
+    for name, wrote in (("applied", "nothing was written"), ("reader", "its watermarks were not moved")):
+        try:
+            error = project.error(*load("two", 2), "--select", name)
+        finally:
+            project.spark.conf.unset("spark.wap.branch")
+        assert f"model.consumer.{name} can't run, {wrote}:" in error
+        assert "spark.wap.branch is audit" in error
+    assert project.rows(moves) == moved
+    assert project.rows(events) == recorded

@@ -71,9 +71,11 @@ def test_settings_under_which_names_and_texts_mean_others_are_refused_where_the_
     fixed = "hive.thriftServer.singleSession"  # by what the server was started with
     with session_conf(project.spark, {f"spark.sql.{name}": "true" for name in settings}):
         server.setConfString(f"spark.sql.{fixed}", "true")
-        project.dbt("run", "--select", "plain")
-        error = project.error("run")
-        server.unsetConf(f"spark.sql.{fixed}")
+        try:
+            project.dbt("run", "--select", "plain")
+            error = project.error("run")
+        finally:
+            server.unsetConf(f"spark.sql.{fixed}")
     users = "model.consumer.applied, model.consumer.asked, model.consumer.reader"
     for name in (*settings, fixed):
         assert f"    - {users}: spark.sql.{name} must be false, got true" in error

@@ -10,10 +10,9 @@
     {%- for column in columns if names | select('equalto', column.name | lower) | list | length > 1 -%}
         {%- do dbt_cdc._raise_faults(["the model gives two columns called '" ~ column.name ~ "': give each a name of its own"]) -%}
     {%- endfor -%}
-    {%- set types, whole = dbt_cdc._whole_types('(\n' ~ query ~ '\n) as batch', columns), [] -%}
-    {%- for column in columns -%}{%- do whole.append(api.Column(column.name, types[column.name | lower])) -%}{%- endfor -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._interval_faults(whole, 'model') + dbt_cdc._apply_collated_faults(whole, options)) -%}
-    {%- set plain = dbt_cdc._without_collations(query, whole) -%}
+    {%- set columns = dbt_cdc._with_whole_types('(\n' ~ query ~ '\n) as batch', columns) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._interval_faults(columns, 'model') + dbt_cdc._apply_collated_faults(columns, options)) -%}
+    {%- set plain = dbt_cdc._without_collations(query, columns) -%}
     {%- set is_untyped = dbt_cdc._is_untyped(plain.columns | map(attribute='dtype') | join(' ')) -%}
     {%- set known = dbt_cdc._apply_known_types(relations, state, options) if is_untyped else {} -%}
     {%- set typed = dbt_cdc._with_types(plain.sql, plain.columns, known) -%}
@@ -26,9 +25,8 @@
     {#- Texts lose their collation, also on their way to these conditions, whose answer would be another. -#}
     {%- set faults = [] -%}
     {%- for column in columns if 'string collate' in column.dtype -%}
-        {%- set named = '(^|\\W)' ~ modules.re.escape(column.name | lower) ~ '(\\W|$)' -%}
         {%- for option in ['apply_as_deletes', 'apply_as_truncates']
-            if modules.re.search(named, modules.re.sub("'[^']*'", "''", options[option] | default('', true) | lower)) -%}
+            if dbt_cdc._speaks_of(modules.re.sub("'[^']*'", "''", options[option] | default('', true)), column.name) -%}
             {%- do faults.append(option ~ ": column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", and texts are compared"
                 ~ " without a collation: cast it to a type that has none in the model, and say what is meant, such as lower(…)") -%}
         {%- endfor -%}

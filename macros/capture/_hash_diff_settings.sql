@@ -7,7 +7,7 @@
         'extract_type': {'type': 'string', 'values': ['full', 'delta'], 'default': 'full'},
         'effective_date': {'type': 'date', 'default': run_started_at.strftime('%Y-%m-%d')},
         'allow_older_effective_date': {'type': 'boolean', 'default': false},
-        'max_delete_fraction': {'type': 'number', 'between': [0, 1]},
+        'max_delete_fraction': {'type': 'number', 'between': [0, 1], 'under': {'extract_type': ['full']}},
         'ignore_columns': {'type': 'list', 'default': []},
         'sensitive_columns': {'type': 'list', 'default': []},
         'hash_algorithm': {'type': 'string', 'values': ['md5', 'sha2_256', 'xxhash64'], 'default': 'md5'},
@@ -71,11 +71,6 @@
         {%- do faults.append("submission_method must be session for hash_diff, got "
             ~ (config.get('submission_method') or 'none, over method ' ~ method)
             ~ ": set it, and SPARK_REMOTE where dbt's own connection is no session") -%}
-    {%- endif -%}
-    {%- set given = dbt_cdc._meta() -%}
-    {%- if given is mapping and given.get('extract_type', 'full') != 'full' and given.get('max_delete_fraction') is not none -%}
-        {%- do faults.append("option 'max_delete_fraction' has no meaning with extract_type: delta, which deletes nothing, got "
-            ~ dbt_cdc._value_text(given.max_delete_fraction) ~ ": take it out") -%}
     {%- endif -%}
     {%- if not keys -%}
         {%- do faults.append("option 'unique_key' is required (list): the columns that make a row's key, "

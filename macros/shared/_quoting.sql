@@ -40,3 +40,9 @@
     {%- for name, sql in values.items() -%}{%- do listed.append(sql ~ ' as ' ~ dbt_cdc._quote(name)) -%}{%- endfor -%}
     {%- do return(listed | join(', ')) -%}
 {%- endmacro -%}
+
+
+{%- macro _speaks_of(sql, column) -%}
+    {#- Whether a column's name stands in an expression, as far as its text shows. -#}
+    {%- do return(modules.re.search('(^|\\W)' ~ modules.re.escape(column | lower) ~ '(\\W|$)', sql | lower) is not none) -%}
+{%- endmacro -%}

@@ -74,8 +74,12 @@
 
 {%- macro _whole_columns(source) -%}
     {#- The columns of what stands in a `from` clause, in order, with types that are whole. -#}
-    {%- set columns, whole = dbt_cdc._columns_of(source), [] -%}
-    {%- set types = dbt_cdc._whole_types(source, columns) -%}
+    {%- do return(dbt_cdc._with_whole_types(source, dbt_cdc._columns_of(source))) -%}
+{%- endmacro -%}
+
+
+{%- macro _with_whole_types(source, columns) -%}
+    {%- set types, whole = dbt_cdc._whole_types(source, columns), [] -%}
     {%- for column in columns -%}{%- do whole.append(api.Column(column.name, types[column.name | lower])) -%}{%- endfor -%}
     {%- do return(whole) -%}
 {%- endmacro -%}

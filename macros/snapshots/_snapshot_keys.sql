@@ -9,9 +9,8 @@
 
 {%- macro _text_keys(strategy, types) -%}
     {#- The text columns that a key is made of, as far as its text shows. `types`: by lower-case name. -#}
-    {%- set keys, names = dbt_cdc._keys(strategy) | join(' ') | lower, [] -%}
-    {%- for name, type in types.items()
-        if type == 'string' and modules.re.search('(^|\\W)' ~ modules.re.escape(name) ~ '(\\W|$)', keys) -%}
+    {%- set keys, names = dbt_cdc._keys(strategy) | join(' '), [] -%}
+    {%- for name, type in types.items() if type == 'string' and dbt_cdc._speaks_of(keys, name) -%}
         {%- do names.append(name) -%}
     {%- endfor -%}
     {%- do return(names) -%}

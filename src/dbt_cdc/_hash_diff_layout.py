@@ -77,9 +77,7 @@ class Settings:
     location_root: str | None = None
     partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
-    failing_names: dict[str, str] = field(
-        default_factory=dict
-    )  # patterns of names by which a table fails: what is said
+    failing_names: dict[str, str] = field(default_factory=dict)  # patterns of names that tables fail by: what is said
 
     @property
     def late_properties(self) -> dict[str, str]:

@@ -82,7 +82,8 @@ def _patch(module: ModuleType) -> None:
         return {SUBMISSION_METHOD: helper, **stock_helpers(self)}
 
     def default_python_submission_method(self: Any) -> str:
-        ours = self.config.credentials.method == "session" and SUBMISSION_METHOD not in stock_helpers(self)
+        method = getattr(self.config.credentials, "method", None)  # adapters that build on dbt-spark's may have none
+        ours = method == "session" and SUBMISSION_METHOD not in stock_helpers(self)
         return SUBMISSION_METHOD if ours else str(stock_default(self))
 
     def generate_python_submission_response(self: Any, submission_result: Any) -> Any:

@@ -88,6 +88,22 @@ def test_a_session_helper_of_dbt_spark_itself_comes_first(monkeypatch: pytest.Mo
     assert adapter.default_python_submission_method == "all_purpose_cluster"
 
 
+def test_an_adapter_that_builds_on_dbt_spark_s_keeps_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = registered(monkeypatch, "all_purpose_cluster")
+
+    class DatabricksAdapter(base):  # type: ignore[misc,valid-type]
+        def __init__(self) -> None:
+            self.config = SimpleNamespace(credentials=SimpleNamespace(), **PROJECT)  # dbt-databricks' have no `method`
+
+        @property
+        def python_submission_helpers(self) -> dict[str, Any]:
+            return {"serverless_cluster": Databricks}
+
+    adapter = DatabricksAdapter()
+    assert adapter.default_python_submission_method == "all_purpose_cluster"
+    assert adapter.python_submission_helpers == {"serverless_cluster": Databricks}
+
+
 def test_an_outcome_becomes_the_response_and_other_results_get_the_stock_one(monkeypatch: pytest.MonkeyPatch) -> None:
     adapter = registered(monkeypatch)()
     response = adapter.generate_python_submission_response(Outcome("I 2, D 1, N 9", {"I": 2, "D": 1, "N": 9}))

@@ -2,7 +2,7 @@
 
 {%- macro _python_part_faults() -%}
     {#- Where a run has Python models of ours to run: the command that mends it. -#}
-    {%- set models = dbt_cdc._session_python_models() if adapter.type() == 'spark' else [] -%}
+    {%- set models = dbt_cdc._session_python_models() -%}
     {%- if not models -%}{%- do return([]) -%}{%- endif -%}
     {%- set installed = adapter.dbt_cdc_version() if adapter.dbt_cdc_version is defined else 'none' -%}
     {%- if installed == dbt_cdc._version() -%}{%- do return([]) -%}{%- endif -%}

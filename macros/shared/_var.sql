@@ -12,8 +12,9 @@
 {%- endmacro -%}
 
 
-{%- macro _var_faults() -%}
-    {%- set faults = [] -%}
+{%- macro _var_faults(readers=[]) -%}
+    {#- A var at the top level may be another package's by that name: its value is looked at where one of these `readers` goes by it. -#}
+    {%- set faults, is_ours = [], {'metadata_schema': readers != []} -%}
     {%- set known = ['default_high_dttm', 'operational_metadata_columns', 'metadata_schema', 'synthetic'] -%}
     {%- for vars in [adapter.config.cli_vars, adapter.config.vars.to_dict()] if vars.get('dbt_cdc') is not none -%}
         {%- set ours = vars.dbt_cdc -%}
@@ -21,11 +22,14 @@
             {%- do faults.append("vars: dbt_cdc must be a mapping of vars (" ~ known | join(', ') ~ "), got "
                                  ~ dbt_cdc._value_text(ours)) -%}
         {%- endif -%}
-        {%- for name in (ours if ours is mapping else []) if name not in known -%}
-            {%- do faults.append("vars of dbt_cdc: " ~ dbt_cdc._unknown_name('var', name, known)) -%}
+        {%- for name in (ours if ours is mapping else []) -%}
+            {%- do is_ours.update({name: true}) -%}
+            {%- if name not in known -%}
+                {%- do faults.append("vars of dbt_cdc: " ~ dbt_cdc._unknown_name('var', name, known)) -%}
+            {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- set schema = dbt_cdc._var('metadata_schema') -%}
+    {%- set schema = dbt_cdc._var('metadata_schema') if is_ours.metadata_schema else none -%}
     {#- dbt-spark puts no backticks around schemas when it lists their tables -#}
     {%- set plain = '(?a)\\w*[A-Za-z_]\\w*([.]\\w*[A-Za-z_]\\w*)*' -%}
     {%- if schema is not none and schema != '' and not (schema is string and modules.re.fullmatch(plain, schema)) -%}

@@ -4,10 +4,7 @@
     {%- set selected, asking = [], [] -%}
     {%- for node in dbt_cdc._selected_nodes() if node.resource_type == 'snapshot' -%}
         {%- do selected.append(node.unique_id) -%}
-        {%- set given = dbt_cdc._meta(node) -%}
-        {%- if given is not mapping or given.values() | reject('none') | reject('false') | list -%}
-            {%- do asking.append(node.unique_id) -%}
-        {%- endif -%}
+        {%- if dbt_cdc._asks_by_options(node) -%}{%- do asking.append(node.unique_id) -%}{%- endif -%}
     {%- endfor -%}
     {%- set macros = dbt_cdc._snapshot_macros() -%}
     {%- if macros.dbt and asking -%}

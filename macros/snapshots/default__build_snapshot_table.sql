@@ -1,5 +1,6 @@
 {#- dbt's own first load, with the operational columns beside it where the snapshot asks for them. -#}
 {%- macro default__build_snapshot_table(strategy, sql) -%}
+    {%- if not dbt_cdc._on_spark() -%}{%- do return(dbt_cdc._stock('build_snapshot_table')(strategy, sql)) -%}{%- endif -%}
     {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- if execute -%}
         {%- set source = dbt_cdc._source_of(sql) -%}

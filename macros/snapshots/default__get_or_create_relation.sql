@@ -3,8 +3,8 @@
     so its options are checked here, before anything is written, and its log is brought up to it. -#}
 {%- macro default__get_or_create_relation(database, schema, identifier, type) -%}
     {#- an operation may call it, too, or a hook of the run, where it is none -#}
-    {%- if not (this | default(none)) -%}
-        {%- do return(dbt.default__get_or_create_relation(database, schema, identifier, type)) -%}
+    {%- if not (this | default(none)) or not dbt_cdc._on_spark() -%}
+        {%- do return(dbt_cdc._stock('get_or_create_relation')(database, schema, identifier, type)) -%}
     {%- endif -%}
     {%- if execute and model.resource_type == 'snapshot' -%}
         {%- do dbt_cdc._check_snapshot_options() -%}

@@ -5,6 +5,9 @@
     view is never made (spark__create_view_as), but where a project's own macro makes it: of the table without rows.
     All that can be wrong is found here too, in the same table, before the target is touched. -#}
 {%- macro default__snapshot_staging_table(strategy, source_sql, target_relation) -%}
+    {%- if not dbt_cdc._on_spark() -%}
+        {%- do return(dbt_cdc._stock('snapshot_staging_table')(strategy, source_sql, target_relation)) -%}
+    {%- endif -%}
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set options, source = dbt_cdc._snapshot_settings(), dbt_cdc._source_of(source_sql) -%}
     {%- set columns = source.columns -%}

@@ -219,10 +219,17 @@ def test_columns_that_a_snapshot_can_not_take_are_told_before_anything_is_writte
     project.configure(vars={"dbt_cdc": {"metadata_schem": "own"}})
     project.write({"models/m.sql": "select 1 as id"})  # whatever it is that runs
     assert "unknown var 'metadata_schem', did you mean 'metadata_schema'?" in project.error("run")
-    project.configure(vars={"metadata_schema": 5})
+    project.configure(vars={"dbt_cdc": {"metadata_schema": 5}})
     named = "var 'metadata_schema' must be the name of a schema that needs no backticks, got "
     assert f"{named}5" in project.error("run")
-    assert f'{named}"x-meta"' in project.error("run", "--vars", "{metadata_schema: x-meta}")
+    project.configure(vars={"metadata_schema": "x-meta"})  # another package's may be called so
+    project.dbt("run")
+    project.sql("drop view {schema}.m")
+    reading = (
+        "{{ config(materialized='incremental') }} select * from {{ dbt_cdc.ref_changes(source('raw', 'things')) }}"
+    )
+    project.write({"models/m.sql": reading})
+    assert f'{named}"x-meta"' in project.error("run")
     project.remove("models/m.sql")
     project.configure(vars={"dbt_cdc": {"default_high_dttm": "9999-02-30"}})
     error = project.error("snapshot")

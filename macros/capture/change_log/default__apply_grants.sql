@@ -2,11 +2,11 @@
     of write to a snapshot has committed. A first load, which has no post_snapshot, also reports its rows here. -#}
 {%- macro default__apply_grants(relation, grant_config, should_revoke=True) -%}
     {#- `dbt clone` calls this, too, and writes no rows -#}
-    {%- set of_snapshot = execute and model.resource_type == 'snapshot' and flags.WHICH != 'clone'
+    {%- set of_snapshot = execute and dbt_cdc._on_spark() and model.resource_type == 'snapshot' and flags.WHICH != 'clone'
         and relation.identifier | lower == this.identifier | lower -%}
     {%- set later = model.pop('_dbt_cdc_later', {}) if of_snapshot else {} -%}
     {%- if later -%}{%- do dbt_cdc._set_properties(relation, later) -%}{%- endif -%}
-    {%- do dbt.default__apply_grants(relation, grant_config, should_revoke) -%}
+    {%- do dbt_cdc._stock('apply_grants')(relation, grant_config, should_revoke) -%}
     {%- if of_snapshot -%}
         {%- do dbt_cdc._keep_change_log(relation) -%}
         {%- if model.pop('_dbt_cdc_first_load', false) -%}

@@ -1,0 +1,35 @@
+{#- Other adapters: a project may have targets of several, and its dispatch entry holds for all of them. -#}
+
+{%- macro _on_spark() -%}
+    {%- do return(adapter.dispatch('runs_on_spark', 'dbt_cdc')()) -%}
+{%- endmacro -%}
+
+
+{%- macro spark__runs_on_spark() -%}{%- do return(true) -%}{%- endmacro -%}
+{%- macro default__runs_on_spark() -%}{%- do return(false) -%}{%- endmacro -%}
+
+
+{%- macro _stock(name) -%}
+    {#- dbt's own macro of that name. Dispatch looks at packages first and at the adapter then, so this package's stand before
+        what another adapter has of its own. -#}
+    {%- do return(dbt.get(adapter.type() ~ '__' ~ name, dbt['default__' ~ name])) -%}
+{%- endmacro -%}
+
+
+{%- macro _adapter_faults() -%}
+    {#- Where the target is not Spark: nodes that would be built without what they ask for, or not at all. -#}
+    {%- set asking = [] -%}
+    {%- for node in dbt_cdc._selected_nodes()
+        if dbt_cdc._asks_by_options(node) or node.config.get('materialized') in ['hash_diff', 'apply_changes']
+        or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ') -%}
+        {%- do asking.append(node.unique_id) -%}
+    {%- endfor -%}
+    {%- do return([asking | sort | join(', ') ~ ": dbt_cdc works on dbt-spark, and this target is of " ~ adapter.type()
+                   ~ ": run them on a target of Spark, or leave them out by --exclude"] if asking else []) -%}
+{%- endmacro -%}
+
+
+{%- macro _asks_by_options(node) -%}
+    {%- set given = dbt_cdc._meta(node) -%}
+    {%- do return(given is not mapping or given.values() | reject('none') | reject('false') | list != []) -%}
+{%- endmacro -%}

@@ -40,7 +40,7 @@
         {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
     {%- endif -%}
     {%- do faults.extend(dbt_cdc._format_faults() + dbt_cdc._isolation_faults() + dbt_cdc._idle_config_faults(['options'])
-                         + dbt_cdc._branch_faults()) -%}
+                         + dbt_cdc._branch_faults([this])) -%}
     {%- do faults.extend(dbt_cdc._value_faults('partition_by', {'type': 'list'}, model.config.get('partition_by'))) -%}
     {%- if model.config.get('clustered_by') and not dbt_cdc._formats().get(dbt_cdc._file_format(model.config), {}).buckets -%}
         {%- do faults.append("clustered_by: " ~ dbt_cdc._file_format(model.config) ~ " knows no buckets: take it out") -%}

@@ -16,7 +16,7 @@
 
     {{ run_hooks(pre_hooks) }}
     {#- a hook may have set one -#}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._branch_faults()) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._branch_faults([this])) -%}
 
     {%- set query = dbt_cdc._apply_typed(compiled_code, relations, state, options) if language == 'sql' -%}
     {%- call statement('stage', language=language) -%}

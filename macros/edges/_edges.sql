@@ -56,7 +56,7 @@
     {#- The hook that ref_changes gives its model: it runs when the model's write has committed, and appends what moved. -#}
     {%- if execute and dbt_cdc._read_edges().edges -%}
         {#- a hook may have set one, which the write went to -#}
-        {%- do dbt_cdc._raise_faults(dbt_cdc._branch_faults(), wrote='its watermarks were not moved') -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._branch_faults([this]), wrote='its watermarks were not moved') -%}
         {%- set overtaken = dbt_cdc._overtaken_edges() -%}
         {%- do dbt_cdc._append_edges(dbt_cdc._moves()) -%}
         {%- do dbt_cdc._read_edges().edges.clear() -%}

@@ -4,10 +4,12 @@
     {%- set faults = dbt_cdc._reader_faults() -%}
     {#- dbt compiles a model before its materialization checks them -#}
     {%- set checks_options = model.config.materialized != 'hash_diff' -%}
+    {%- set upstream = [] if relation.is_cte else [dbt_cdc._whole_relation(relation)] -%}
     {%- if model.config.materialized == 'apply_changes' -%}
-        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._apply_options()) + dbt_cdc._apply_option_faults()) -%}
+        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._apply_options()) + dbt_cdc._apply_option_faults()
+                             + dbt_cdc._branch_faults(upstream)) -%}
     {%- elif checks_options -%}
-        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options()) + dbt_cdc._branch_faults(relation)) -%}
+        {%- do faults.extend(dbt_cdc._option_faults(dbt_cdc._reader_options()) + dbt_cdc._branch_faults([this] + upstream)) -%}
     {%- endif -%}
     {%- set ways = dbt_cdc._reader_options()['ref_changes_by']['values'] -%}
     {%- if by not in ways and not (checks_options and by == dbt_cdc._meta().get('ref_changes_by')) -%}

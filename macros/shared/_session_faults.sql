@@ -16,19 +16,19 @@
 {%- endmacro -%}
 
 
-{%- macro _branch_faults(upstream=none) -%}
+{%- macro _branch_faults(tables) -%}
     {#- A session that writes to a branch of this node's table, or to none, or reads a branch of an upstream: what runs note of them
         and read back is the main branch. (hash_diff asks the session that it loads in: _hash_diff_guard.py.) -#}
-    {%- set given, format = [], dbt_cdc._file_format(model.config) -%}
-    {%- for name in dbt_cdc._formats().get(format, {}).get('branch_settings', []) if dbt_cdc._writes_tables() -%}
+    {%- set given, names = [], dbt_cdc._formats().values() | map(attribute='branch_settings') | sum(start=[]) -%}
+    {%- for name in names if tables and dbt_cdc._writes_tables() -%}
         {%- set value = dbt_cdc._session_setting(name) -%}
         {%- if value != '<undefined>' -%}{%- do given.append(name ~ ' is ' ~ value) -%}{%- endif -%}
     {%- endfor -%}
     {%- if not given -%}{%- do return([]) -%}{%- endif -%}
     {%- set faults = [] -%}
-    {%- for table in [this] + ([dbt_cdc._whole_relation(upstream)] if upstream is not none and not upstream.is_cte else []) -%}
+    {%- for table in tables -%}
         {%- set existing = dbt_cdc._load_relation(table) -%}
-        {%- set properties = dict((model.config.get('tblproperties') or {}) if loop.first else {},
+        {%- set properties = dict((model.config.get('tblproperties') or {}) if table == this else {},
                                   **(dbt_cdc._table_properties(existing) if existing is not none else {})) -%}
         {%- if properties.get('write.wap.enabled') | string | lower == 'true' -%}
             {%- do faults.append(given | join(', ') ~ ", and " ~ table ~ " has write.wap.enabled: what apply_changes and ref_changes note"

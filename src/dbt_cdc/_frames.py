@@ -6,7 +6,7 @@ import re
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -76,7 +76,7 @@ def _from_pandas(frame: Any, spark: SparkSession) -> DataFrame:
             f"model() returned a pandas DataFrame with values that Arrow makes no column of ({error.args[-1]});"
             " expected values of one type that Spark has: convert the column in the model."
         ) from None
-    table = table.cast(pyarrow.schema([_as_spark_has_it(field, pyarrow) for field in table.schema]))
+    table = table.cast(pyarrow.schema([field.with_type(_spark_type(field.type)) for field in table.schema]))
     ntz = spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
     if not ntz:
         zone = str(spark.conf.get("spark.sql.session.timeZone"))
@@ -117,11 +117,23 @@ def _as_arrow_has_it(zone: str) -> str:
     return "{}{:0>2}:{}".format(offset[1], offset[2], offset[3] or "00") if offset else zone
 
 
-def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
+def _spark_type(kind: Any) -> Any:
     """Spark has no unsigned integers and half floats: the next wider type holds their values.
 
-    Nor do tables have columns without a type, such as pandas 2 makes of a text column without rows.
+    Nor do tables have columns without a type, such as pandas 2 makes of a text column without rows. The same holds for
+    what is in lists, structs, maps and categories.
     """
+    import pyarrow
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _spark_type(kind.value_type)
+    if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+        return pyarrow.list_(_spark_type(kind.value_type))
+    if types.is_map(kind):
+        return pyarrow.map_(_spark_type(kind.key_type), _spark_type(kind.item_type))
+    if types.is_struct(kind):
+        return pyarrow.struct([field.with_type(_spark_type(field.type)) for field in kind])
     replaced = {
         pyarrow.null(): pyarrow.string(),
         pyarrow.uint8(): pyarrow.int16(),
@@ -130,7 +142,7 @@ def _as_spark_has_it(field: Any, pyarrow: Any) -> Any:
         pyarrow.uint64(): pyarrow.decimal128(20, 0),
         pyarrow.float16(): pyarrow.float32(),
     }
-    return field.with_type(replaced.get(field.type, field.type))
+    return replaced.get(kind, kind)
 
 
 @contextmanager
@@ -145,7 +157,8 @@ def viewed(frame: DataFrame) -> Iterator[str]:
     try:
         yield name
     finally:
-        frame.sparkSession.range(0).createOrReplaceTempView(name)
+        with suppress(Exception):  # of a session that is gone: why it went is the error to tell
+            frame.sparkSession.range(0).createOrReplaceTempView(name)
 
 
 def kept_on_disk(frame: DataFrame) -> DataFrame:
@@ -162,11 +175,15 @@ def kept_on_disk(frame: DataFrame) -> DataFrame:
 
 
 def release(kept: DataFrame) -> None:
-    """Free the disk at once; over Spark Connect the server does so when the frame is no longer referred to."""
-    if _is_pyspark_3():
-        kept.unpersist()
-    elif hasattr(kept, "_jdf"):
-        kept._jdf.queryExecution().analyzed().rdd().unpersist(False)
+    """Free the disk at once; over Spark Connect the server does so when the frame is no longer referred to.
+
+    It can fail where the session is gone, and is then no failure of the load, nor hides why that failed.
+    """
+    with suppress(Exception):
+        if _is_pyspark_3():
+            kept.unpersist()
+        elif hasattr(kept, "_jdf"):
+            kept._jdf.queryExecution().analyzed().rdd().unpersist(False)
 
 
 def _is_pyspark_3() -> bool:

@@ -132,6 +132,9 @@ PANDAS_MODEL = """
                 "kind": pandas.Categorical(["x", None]),
                 "tags": [["a", "b"], None],
                 "unsigned": numpy.array([255, 0], dtype="uint8"),
+                "halves": [numpy.array([0.5], dtype="float16"), None],
+                "kinds": pandas.Categorical(numpy.array([255, 0], dtype="uint8")),
+                "nested": [[{"of": numpy.uint16(7), "no": None}], []],
             },
             index=["dropped", "too"],
         )
@@ -172,17 +175,20 @@ def test_a_pandas_frame_keeps_types_and_missing_values_become_null(project: Proj
         }
     )
     project.dbt("run")
+    small = "smallint" if project.file_format == "delta" else "int"
     assert project.columns("frame") == [
         ("text", "string"), ("whole", "bigint"), ("number", "double"), ("yes", "boolean"), ("day", "date"),
         ("moment", "timestamp"), ("zoned", "timestamp"), ("price", "decimal(3,2)"), ("kind", "string"),
-        ("tags", "array<string>"), ("unsigned", "smallint" if project.file_format == "delta" else "int"),
+        ("tags", "array<string>"), ("unsigned", small), ("halves", "array<float>"), ("kinds", small),
+        ("nested", "array<struct<of:int,no:string>>"),
     ]  # fmt: skip
     moment = dt.datetime(2024, 1, 31, 10, 0, 0, 123456)
     zoned = dt.datetime(2024, 1, 31, 1)
     assert project.rows("select * from {schema}.frame order by whole desc") == [
-        ("x", 1, 1.5, True, dt.date(2024, 1, 31), moment, zoned, Decimal("1.10"), "x", ["a", "b"], 255),
-        (None, None, None, None, None, None, None, None, None, None, 0),
-    ]
+        ("x", 1, 1.5, True, dt.date(2024, 1, 31), moment, zoned, Decimal("1.10"), "x", ["a", "b"], 255, [0.5], 255,
+         [(7, None)]),
+        (None, None, None, None, None, None, None, None, None, None, 0, None, 0, []),
+    ]  # fmt: skip
     assert project.columns("no_rows") == [("id", "bigint"), ("name", "string")]
     assert project.rows("select * from {schema}.no_rows") == []
     assert project.columns("on_spark") == [("text", "string"), ("whole", "bigint"), ("twice", "bigint")]
@@ -206,12 +212,14 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(
         moment = dt.datetime(2024, 1, 31, 1, 0, 0, 123456)
         zoned = dt.datetime(2024, 1, 31, 1)
         first = ("x", 1, 1.5, True, dt.date(2024, 1, 31), moment, zoned, Decimal("1.10"), "x", ["a", "b"])
-        assert [tuple(row) for row in by_rows.collect()] == [(*first, 255), (None,) * 10 + (0,)]
+        expected = [(*first, 255, [0.5], 255, [(7, None)]), (None,) * 10 + (0, None, 0, [])]
+        assert [tuple(row) for row in by_rows.collect()] == expected
         assert by_rows.schema.simpleString() == (
             "struct<text:string,whole:bigint,number:double,yes:boolean,day:date,moment:timestamp,zoned:timestamp,"
-            "price:decimal(3,2),kind:string,tags:array<string>,unsigned:smallint>"
+            "price:decimal(3,2),kind:string,tags:array<string>,unsigned:smallint,"
+            "halves:array<float>,kinds:smallint,nested:array<struct<of:int,no:string>>>"
         )
-        assert [tuple(row) for row in by_arrow.collect()] == [(*first, 255), (None,) * 10 + (0,)]
+        assert [tuple(row) for row in by_arrow.collect()] == expected
         # an hour that is there twice, and one that is not there
         spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
         turned = pandas.DataFrame({"at": pandas.to_datetime(["2024-10-27 02:30", "2024-03-31 02:30"])})

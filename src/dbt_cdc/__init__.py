@@ -7,9 +7,15 @@ dbt imports every top-level module named ``dbt_*`` when it starts. Importing thi
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbt_cdc import _adapter
+
+if TYPE_CHECKING:
+    from dbt_cdc import synthetic
+    from dbt_cdc._hash_diff import hash_diff
+    from dbt_cdc.changes import table_changes
+    from dbt_cdc.edges import ref_changes
 
 __version__ = "0.1.0"
 
@@ -21,14 +27,15 @@ _PUBLIC: dict[str, str] = {
     "table_changes": "dbt_cdc.changes",
 }
 
-__all__ = ["__version__", *_PUBLIC]
+__all__ = ["__version__", "hash_diff", "ref_changes", "synthetic", "table_changes"]
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'dbt_cdc' has no attribute {name!r}; it has: {', '.join(sorted(_PUBLIC))}")
-    module = importlib.import_module(_PUBLIC[name])
-    return module if module.__name__ == f"dbt_cdc.{name}" else getattr(module, name)
+    def __getattr__(name: str) -> Any:
+        if name not in _PUBLIC:
+            raise AttributeError(f"module 'dbt_cdc' has no attribute {name!r}; it has: {', '.join(sorted(_PUBLIC))}")
+        module = importlib.import_module(_PUBLIC[name])
+        return module if module.__name__ == f"dbt_cdc.{name}" else getattr(module, name)
 
 
 _adapter.register()

@@ -124,6 +124,11 @@ def test_registration_waits_for_an_adapter_that_is_not_loaded() -> None:
     assert said == "True []"
 
 
+def test_what_type_checkers_see_is_what_is_there() -> None:
+    assert set(dbt_cdc.__all__) == {"__version__", *dbt_cdc._PUBLIC}
+    assert [name for name in dbt_cdc.__all__ if not hasattr(dbt_cdc, name)] == []
+
+
 def test_the_real_adapter_is_patched_and_keeps_its_own_helpers() -> None:
     _adapter.register()
     assert "dbt_cdc_version" in SparkAdapter._available_

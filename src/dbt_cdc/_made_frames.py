@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -26,7 +27,8 @@ class MadeFrames:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._made: list[tuple[Any, int, str]] = []
+        # the last ones: what is kept is kept by the server, too, and in the end each may be asked about
+        self._made: deque[tuple[Any, int, str]] = deque(maxlen=200)
 
     def add(self, made: Any) -> None:
         """Keep a frame with the model's line that is being run, if it is one."""
@@ -45,8 +47,8 @@ class MadeFrames:
         for frame, line, function in self._made if isinstance(problem, AnalysisException) else ():
             try:
                 frame.isLocal()  # the server analyses the frame, and runs nothing
-            except AnalysisException as error:
-                if _headline(error) == _headline(problem):
+            except Exception as error:  # pyspark has no class for what a driver or a data source says
+                if isinstance(error, AnalysisException) and _headline(error) == _headline(problem):
                     return [(line, function)]
         return []
 

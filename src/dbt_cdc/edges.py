@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
 
 _adding_end = Lock()
+#: ids of the models of this process that have read by `ref_changes`
+_readers: set[str] = set()
 
 
 def ref_changes(
@@ -60,6 +62,7 @@ def ref_changes(
     given = upstream_of(dbt, names, version if v is None else v, "ref_changes")
     how = {"by": by, "column": column, "unique_key": unique_key}
     asked = {"unique_id": unique_id, "upstream": table_of(given), "given": given, **how}
+    _readers.add(unique_id)
     read = run_macro("_ref_changes_of_python", asked)
     with _adding_end:  # models of other threads may ask in the same moment
         if _end not in get_event_manager().callbacks:
@@ -71,7 +74,7 @@ def ref_changes(
 
 def _end(message: Any) -> None:
     """Called by dbt for each of its events; an error here fails the node."""
-    if message.info.name != "NodeFinished":
+    if message.info.name != "NodeFinished" or message.data.node_info.unique_id not in _readers:
         return
     node, succeeded = message.data.node_info, message.data.run_result.status == "success"
     # what a failed model leaves behind is cleared away if that can be done; its own error is the one to tell

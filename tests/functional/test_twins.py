@@ -52,6 +52,7 @@ def test_macros_and_python_say_the_same(project: Project) -> None:
         assert abilities["column_names"] == dict(python.column_names), name
         assert abilities["set_later"] == sorted(python.set_later), name
         assert abilities["timestamp_ntz"] == dict(python.timestamp_ntz), name
+        assert abilities["branch_settings"] == list(python.branch_settings), name
     assert said["text_of"] == {**TEXT_OF, "int": None, "array<date>": None}
     assert said["layout"] == {
         "added": list(ADDED),

@@ -11,6 +11,7 @@ from dbt_common.events.contextvars import log_contextvars
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._macros import table_of, upstream_of
+from dbt_cdc._made_frames import MadeFrames
 from dbt_cdc._source import Project
 
 
@@ -53,6 +54,23 @@ def test_an_upstream_is_a_model_or_a_source_and_never_either() -> None:
             upstream_of(compiled({name: "own.orders"}, {name: "raw.orders"}), name, None, "ref_changes")
         with pytest.raises(DbtRuntimeError, match="but dbt knows no such upstream of it"):
             upstream_of(compiled({}, {}), name, None, "ref_changes")
+
+
+def test_a_frame_that_fails_for_another_reason_is_not_the_one_that_spark_refuses() -> None:
+    from pyspark.errors import AnalysisException, UnknownException
+
+    def frame_that(error: Exception) -> Any:
+        def analysed() -> None:
+            raise error
+
+        return SimpleNamespace(isLocal=analysed)
+
+    refused = AnalysisException("[UNRESOLVED_COLUMN] nam\nwith this plan")
+    frames = MadeFrames("model.py")
+    frames._made.append((frame_that(UnknownException("[UNRESOLVED_COLUMN] nam")), 3, "model"))
+    frames._made.append((frame_that(AnalysisException("[TABLE_NOT_FOUND] t")), 4, "model"))
+    frames._made.append((frame_that(AnalysisException("[UNRESOLVED_COLUMN] nam\nwith another")), 5, "model"))
+    assert frames.refused(refused) == [(5, "model")]
 
 
 def test_the_table_of_a_part_is_the_whole_one() -> None:

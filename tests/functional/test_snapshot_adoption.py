@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 
 import pytest
@@ -164,16 +165,20 @@ def test_a_snapshot_whose_name_another_package_has_too_is_named_with_its_package
 
 
 @pytest.mark.parametrize(
-    "key",
+    ("key", "own"),
     [
-        pytest.param("id", marks=pytest.mark.one_format("delta")),
-        pytest.param("concat_ws('-', 'k', id)", marks=pytest.mark.one_format("iceberg")),
+        pytest.param("id", "dbt_", marks=pytest.mark.one_format("delta")),
+        pytest.param("concat_ws('-', 'k', id)", "ROW_", marks=pytest.mark.one_format("iceberg")),
     ],
 )
-def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Project, key: str) -> None:
-    compared = (
-        "unique_key: " + key + "\n      strategy: check\n      check_cols: [status]\n      hard_deletes: new_record"
-    )
+def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Project, key: str, own: str) -> None:
+    """`own`: what the names of dbt's columns begin with."""
+    names = {f"dbt_{name}": own + name for name in ("valid_from", "valid_to", "scd_id", "updated_at", "is_deleted")}
+    compared = f"""unique_key: {key}
+      strategy: check
+      check_cols: [status]
+      hard_deletes: new_record
+      snapshot_meta_column_names: {json.dumps(names)}"""
     text = SNAPSHOT[: SNAPSHOT.index("unique_key")] + compared + "\n"
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": text})
     project.configure(dispatch=False)
@@ -184,18 +189,18 @@ def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Proj
     project.dbt("snapshot")
     supply(project, "(2, 'b', timestamp '2024-01-02'), (3, 'c', timestamp '2024-01-03')", COLUMNS)  # and a return
     project.dbt("snapshot")
-    assert project.rows("select count(*), count(dbt_valid_to) from {schema}.s where id is null") == [(2, 0)]
+    assert project.rows(f"select count(*), count(`{own}valid_to`) from {{schema}}.s where id is null") == [(2, 0)]
 
     project.configure(snapshots=ON)
-    columns = "dbt_scd_id, dbt_is_deleted, dbt_valid_from, dbt_updated_at"
+    columns = ", ".join(f"`{own}{name}`" for name in ("scd_id", "is_deleted", "valid_from", "updated_at"))
     project.sql(f"insert into {{schema}}.s ({columns}) values ('of nobody', 'True', now(), now())")
     project.dbt(*ADOPT)
     assert f"1 record(s) of deletions in {project.schema}.s have no values, and it can't be told whose" in project.log()
-    project.sql("delete from {schema}.s where dbt_scd_id = 'of nobody'")
-    query = """
-        select id, status, updated_at, dbt_is_deleted, effective_end_timestamp = timestamp_ntz '9999-12-31 23:59:59.999999' as open,
-            dbt_valid_from <=> lag(dbt_valid_to) over (partition by id order by dbt_valid_from) as follows
-        from {schema}.s order by id, dbt_valid_from
+    project.sql(f"delete from {{schema}}.s where `{own}scd_id` = 'of nobody'")
+    query = f"""
+        select id, status, updated_at, `{own}is_deleted`, effective_end_timestamp = timestamp_ntz '9999-12-31 23:59:59.999999' as open,
+            `{own}valid_from` <=> lag(`{own}valid_to`) over (partition by id order by `{own}valid_from`) as follows
+        from {{schema}}.s order by id, `{own}valid_from`
     """
     days = {n: datetime(2024, 1, n) for n in (1, 2, 3)}
     adopted = [
@@ -207,9 +212,9 @@ def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Proj
         (3, "c", days[3], "False", True, False),
     ]
     assert project.rows(query) == adopted
-    before = project.rows("select * from {schema}.s order by id, dbt_valid_from")
+    before = project.rows(f"select * from {{schema}}.s order by id, `{own}valid_from`")
     project.dbt(*ADOPT)
-    assert project.rows("select * from {schema}.s order by id, dbt_valid_from") == before
+    assert project.rows(f"select * from {{schema}}.s order by id, `{own}valid_from`") == before
 
     # and the snapshot goes on: one returns, another is deleted
     supply(project, "(1, 'a', timestamp '2024-01-01'), (2, 'b', timestamp '2024-01-02')", COLUMNS)

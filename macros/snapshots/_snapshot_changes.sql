@@ -52,7 +52,7 @@
                 and ({{ dbt_cdc._row_changed(strategy, source_columns, existing) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
     )
 
-    select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ strategy.scd_id | trim }} as dbt_cdc_new_scd_id
+    select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ dbt_cdc._scd_id(strategy) | trim }} as dbt_cdc_new_scd_id
     from compared
 {%- endmacro -%}
 

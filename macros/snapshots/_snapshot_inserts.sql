@@ -3,8 +3,8 @@
 {%- macro _staging_shape(staging, strategy, target_relation, given, existing) -%}
     {#- What is known of the changes, for the merge and what follows it: the table that they are in, the source's columns in order,
         by lower-case name `source_types` as that table has them and `given_types` as the source has, the type of updated_at, the end
-        of a record as SQL; later also `counts` of inserts, updates and deletes, and whether `any_returning` key was found. `given`:
-        the source's columns; one without a type has none still where the snapshot's table has none for it. -#}
+        of a record as SQL; later also `counts` of inserts, updates and deletes, `inserted_since`, and whether `any_returning` key was
+        found. `given`: the source's columns; one without a type has none still where the snapshot's table has none for it. -#}
     {%- set format, names, types = dbt_cdc._format_of(target_relation), [], dbt_cdc._types_by_name(dbt_cdc._whole_columns(staging)) -%}
     {%- for column in given if not dbt_cdc._is_kept_by(format, column.name) -%}
         {%- do names.append(column.name) -%}
@@ -79,15 +79,19 @@
 
 {%- macro _returning_keys(shape) -%}
     {#- The keys without an open record that have been there before, with the end of their last version, which is its start
-        where stock dbt closed it by a clock behind the source's. -#}
+        where stock dbt closed it by a clock behind the source's. One that ended before any of the new records starts says nothing. -#}
     {%- set keys, columns = dbt_cdc._keys(shape.strategy), dbt_cdc._dbt_columns() -%}
-    {%- set named = dbt_cdc._numbered(keys, 'dbt_cdc_returning_key_') | join(', ') -%}
+    {%- set named, start = dbt_cdc._numbered(keys, 'dbt_cdc_returning_key_') | join(', '), dbt_cdc._quote(columns.dbt_valid_from) -%}
+    {%- set since = 'cast(' ~ dbt_cdc._literal(shape.inserted_since) ~ ' as ' ~ dbt_cdc._type_text(shape.time_type) ~ ')' -%}
     select {{ named }}, max(dbt_cdc_end) as dbt_cdc_last_end
     from (
         select {{ dbt_cdc._numbered_keys(keys, 'dbt_cdc_returning_key_') }},
-            greatest({{ dbt_cdc._quote(columns.dbt_valid_from) }}, {{ shape.end_of_record }}) as dbt_cdc_end
+            greatest({{ start }}, {{ shape.end_of_record }}) as dbt_cdc_end
         from {{ shape.target }}
         where not ({{ dbt_cdc._is_open() }})
+        {%- if shape.inserted_since is not none %}
+            and ({{ start }} >= {{ since }} or {{ shape.end_of_record }} >= {{ since }})
+        {%- endif %}
     ) as closed
     left semi join (select * from {{ shape.staging }} where dbt_cdc_kind = 'insert') as inserted
         on {{ dbt_cdc._same_numbered(keys, 'dbt_cdc_key_', 'dbt_cdc_returning_key_') }}

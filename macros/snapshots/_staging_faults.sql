@@ -1,12 +1,13 @@
 {%- macro _staging_faults(shape, options, existing) -%}
     {#- What only the comparison shows: keys that are not there or not unique, in the source and among the open records, and
-        too many records to close. Leaves the counts in `shape`. -#}
+        too many records to close. Leaves the counts in `shape`, and the least updated_at of new keys, if each has one. -#}
     {%- set strategy, target_relation = shape.strategy, shape.target -%}
     {%- set keys = dbt_cdc._numbered(dbt_cdc._keys(strategy)) -%}
     {%- set has_key = keys | join(' is not null and ') ~ ' is not null' -%}
     {%- set found -%}
         select coalesce(sum(inserted), 0) as inserted, coalesce(sum(updated), 0) as updated,
             coalesce(sum(deleted), 0) as deleted,
+            if(sum(inserted_any_time) = 0, cast(min(inserted_since) as string), null) as inserted_since,
             coalesce(sum(if(has_key, 0, rows - supplied)), 0) as open_without_key,
             count_if(has_key and rows > 1 and coalesce(copies, 1) = 1) as several_open,
             coalesce(sum(if(has_key, 0, supplied)), 0) as without_key,
@@ -14,6 +15,8 @@
         from (
             select count(*) as rows, {{ has_key }} as has_key,
                 count_if(dbt_cdc_kind = 'insert') as inserted,
+                min(if(dbt_cdc_kind = 'insert', dbt_cdc_updated_at, null)) as inserted_since,
+                count_if(dbt_cdc_kind = 'insert' and dbt_cdc_updated_at is null) as inserted_any_time,
                 count_if(dbt_cdc_kind = 'update') as updated,
                 count_if(dbt_cdc_kind = 'delete') as deleted,
                 count(dbt_cdc_copies) as supplied,
@@ -23,7 +26,7 @@
         ) as changed_keys
     {%- endset -%}
     {%- set counts = run_query(found).rows[0] -%}
-    {%- do shape.update(counts={
+    {%- do shape.update(inserted_since=counts['inserted_since'], counts={
         'insert': counts['inserted'] | int, 'update': counts['updated'] | int, 'delete': counts['deleted'] | int}) -%}
     {#- the rows as they were when they were compared #}
     {%- set repeated_rows = 'select * from ' ~ shape.staging ~ ' where dbt_cdc_copies > 1' -%}

@@ -23,6 +23,7 @@
         {%- set sql = dbt_cdc._for_format('plain_rows', config.get('file_format'))(
             sql, columns, dbt_cdc._text_keys(strategy, dbt_cdc._types_by_name(columns))) -%}
     {%- endif -%}
+    {%- set strategy = dict(strategy, scd_id=dbt_cdc._scd_id(strategy)) -%}
     {%- if not options.operational_metadata -%}
         {%- do return(dbt.default__build_snapshot_table(strategy, sql)) -%}
     {%- endif -%}

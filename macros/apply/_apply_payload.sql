@@ -17,11 +17,22 @@
 
 
 {%- macro _apply_schema_change(plan, more, missing) -%}
-    {#- dbt's on_schema_change: which of the batch's new columns the target gets. -#}
+    {#- dbt's on_schema_change: which of the batch's new columns the target gets. Those that are left out are not recorded either, so
+        that their events could not be given again for them: one that is asked for by name is not passed over. -#}
     {%- set rule = config.get('on_schema_change') or 'ignore' -%}
     {%- set more_names, missing_names = more | map(attribute='name') | join(', '), missing | map(attribute='name') | join(', ') -%}
-    {%- if rule == 'ignore' or not (more or missing) -%}{%- do return([]) -%}{%- endif -%}
-    {%- if rule == 'fail' -%}
+    {%- if not (more or missing) -%}{%- do return([]) -%}{%- endif -%}
+    {%- if rule == 'ignore' -%}
+        {%- if more and plan.options.column_list -%}
+            {%- do plan.faults.append("column_list names columns that are new to the table (" ~ more_names ~ "), and"
+                                      ~ " on_schema_change: ignore leaves them out: set 'on_schema_change: append_new_columns', or"
+                                      ~ " take them off the list") -%}
+        {%- elif more -%}
+            {%- do log('dbt_cdc: ' ~ dbt_cdc._running() ~ ' leaves out columns that are new to its table (' ~ more_names
+                       ~ '), by on_schema_change: ignore', info=true) -%}
+        {%- endif -%}
+        {%- do return([]) -%}
+    {%- elif rule == 'fail' -%}
         {%- do plan.faults.append("on_schema_change: fail: the batch has columns that the table lacks (" ~ (more_names or 'none')
                                   ~ "), or lacks columns that the table has (" ~ (missing_names or 'none')
                                   ~ "): give the columns of the table, or change on_schema_change") -%}

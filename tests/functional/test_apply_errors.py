@@ -228,6 +228,18 @@ REFUSED = {
         model(FIRST, batch("(1, 'z', 'U', 9, 1)", "id, v, op, seq, extra"), GOOD, on_schema_change="fail"),
         ["on_schema_change: fail", "extra"],
     ),
+    "column_listed_later": (
+        model(
+            FIRST,
+            batch("(1, 'z', 'U', 9, 'n')", "id, v, op, seq, Note"),
+            {"sequence_by": "seq", "column_list": ["v"]},
+            {"sequence_by": "seq", "column_list": ["v", "note"]},
+        ),
+        [
+            "column_list names columns that are new to the table (Note), and on_schema_change: ignore leaves them out: set"
+            " 'on_schema_change: append_new_columns', or take them off the list"
+        ],
+    ),
     "column_of_its_owner": (
         model(
             FIRST, batch("(1, 'z', 'U', 9, 'n')", "id, v, op, seq, note"), GOOD, on_schema_change="append_new_columns"

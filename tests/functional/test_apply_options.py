@@ -508,6 +508,12 @@ def test_an_option_shapes_the_rows(applied: Project, option: str) -> None:
     SHAPES[option].check(applied, option)
 
 
+def test_a_new_column_that_is_left_out_is_told(applied: Project) -> None:
+    model = f"model.consumer.{table('a column that is gone becomes null and a new one is left out')}"
+    left_out = f"{model} leaves out columns that are new to its table (more), by on_schema_change: ignore"
+    assert left_out in applied.log()
+
+
 def test_events_of_one_key_and_moment_resolve_alike_in_any_order(applied: Project) -> None:
     both, ab, ba = (applied.rows(f"select * from {{schema}}.{name} order by 1") for name in RESOLVED)
     assert ab == ba == both

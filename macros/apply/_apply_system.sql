@@ -2,7 +2,12 @@
     moment to moment one is kept. A key's cost is its events times the moments at which something became known of it. -#}
 {%- macro _apply_known_steps(key) -%}
 collected as (
-    select *, array_sort(collect_set(_dbt_cdc_system) over (partition by {{ key }})) as _dbt_cdc_moments
+    select
+        *,
+        array_sort(collect_set(_dbt_cdc_system) over (partition by {{ key }})) as _dbt_cdc_moments,
+        collect_set(_dbt_cdc_system) over (
+            partition by {{ key }} order by _dbt_cdc_sequence range between current row and current row
+        ) as _dbt_cdc_moments_of_sequence
     from recorded
 ),
 
@@ -12,7 +17,8 @@ known as (
         struct(moment.known_from, get(_dbt_cdc_moments, moment.position + 1) as known_to) as _dbt_cdc_slice
     from collected
     lateral view posexplode(_dbt_cdc_moments) moment as position, known_from
-    where _dbt_cdc_system <= moment.known_from
+    {#- what was known last of a sequence then, which replaces what was known before #}
+    where _dbt_cdc_system <=> array_max(filter(_dbt_cdc_moments_of_sequence, _dbt_cdc_each -> _dbt_cdc_each <= moment.known_from))
 ),
 {%- endmacro -%}
 

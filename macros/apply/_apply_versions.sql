@@ -9,22 +9,13 @@
 {{ dbt_cdc._apply_known_steps(key) }}
 
 {% endif -%}
-ranked as (
-    select
-        *,
-        lag(_dbt_cdc_sequence) over (partition by {{ slice }} order by {{ dbt_cdc._apply_precedence(plan) }}) as _dbt_cdc_twin
-    from {{ 'known' if plan.moments.system else 'recorded' }}
-),
-
 steps as (
     select
         *,
         lead(_dbt_cdc_sequence) over in_order as _dbt_cdc_next,
-        lead(_dbt_cdc_kind) over in_order as _dbt_cdc_next_kind,
         count_if(_dbt_cdc_kind = 'delete') over in_order as _dbt_cdc_life
-    from ranked
-    where not coalesce(_dbt_cdc_twin = _dbt_cdc_sequence, false)
-    window in_order as (partition by {{ slice }} order by _dbt_cdc_sequence)
+    from {{ 'known' if plan.moments.system else 'recorded' }}
+    window in_order as (partition by {{ slice }} order by {{ dbt_cdc._apply_event_order() }})
 ),
 {%- if plan.payload | selectattr('partial') | list %}
 
@@ -41,18 +32,17 @@ filled as (
 {%- endmacro -%}
 
 
-{%- macro _apply_precedence(plan) -%}
-    {#- At one sequence what became known last comes first, then a delete; of two contents (on_conflict: resolve) the greater
-        hash. The first one counts. -#}
-    {%- set system = '_dbt_cdc_system desc, ' if plan.moments.system else '' -%}
-    {%- do return('_dbt_cdc_sequence asc, ' ~ system ~ '_dbt_cdc_kind asc, _dbt_cdc_hash desc') -%}
+{%- macro _apply_event_order() -%}
+    {#- The last of a sequence counts: a delete, of two contents (on_conflict: resolve) that of the greater hash. What it leaves alone it
+        has from those before it, as from an earlier sequence. -#}
+    {%- do return('_dbt_cdc_sequence, _dbt_cdc_kind desc, _dbt_cdc_hash') -%}
 {%- endmacro -%}
 
 
 {%- macro _apply_filled(plan, slice) -%}
     {#- A column that an event leaves alone keeps the last value set since the last delete. -#}
 select
-        {{ slice }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_next, _dbt_cdc_next_kind
+        {{ slice }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_next
     {%- for column in plan.payload %}
         {%- set name = dbt_cdc._quote(column.name) -%}
         {%- if not column.partial %},
@@ -66,7 +56,7 @@ select
         {%- endif -%}
     {%- endfor %}
     from steps
-    window in_life as (partition by {{ slice }}, _dbt_cdc_life order by _dbt_cdc_sequence)
+    window in_life as (partition by {{ slice }}, _dbt_cdc_life order by {{ dbt_cdc._apply_event_order() }})
 {%- endmacro -%}
 
 
@@ -102,7 +92,7 @@ select
 versions as (
     select {{ dbt_cdc._quoted_list(dbt_cdc._apply_target_columns(plan)) | join(', ') }}
     from {{ 'filled' if plan.payload | selectattr('partial') | list else 'steps' }}
-    where _dbt_cdc_next_kind is null and _dbt_cdc_kind = 'upsert'
+    where _dbt_cdc_next is null and _dbt_cdc_kind = 'upsert'
 )
 {%- endmacro -%}
 
@@ -123,6 +113,7 @@ compared as (
             {%- endfor %}
         ) as _dbt_cdc_opens
     from {{ 'filled' if plan.payload | selectattr('partial') | list else 'steps' }}
+    where not coalesce(_dbt_cdc_next = _dbt_cdc_sequence, false)
     window in_order as (partition by {{ slice }} order by _dbt_cdc_sequence)
 ),
 
@@ -130,7 +121,7 @@ spans as (
     select
         *,
         max(if(_dbt_cdc_opens, _dbt_cdc_sequence, null)) over in_order as _dbt_cdc_start,
-        coalesce(lead(_dbt_cdc_opens) over in_order, true) or _dbt_cdc_next_kind = 'delete' as _dbt_cdc_closes
+        coalesce(lead(_dbt_cdc_opens) over in_order or lead(_dbt_cdc_kind) over in_order = 'delete', true) as _dbt_cdc_closes
     from compared
     window in_order as (partition by {{ slice }} order by _dbt_cdc_sequence)
 ),

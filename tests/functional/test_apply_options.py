@@ -501,6 +501,54 @@ RESOLVED = {
         "resolve_ba": [SAME_TIME[1:], SAME_TIME[:1]],
     }.items()
 }
+#: halves of an event, one of which comes late, beside a delete that ends what was before them
+HALVES = ["(1, 'old', 1, 'U', 1, null)", "(1, null, null, 'D', 4, null)", "(1, 'lost', 7, 'U', 4, null)"]
+HALVES += ["(1, 'A', 0, 'U', 5, array('v'))"]
+LATE_HALF = ["(1, '', 9, 'U', 5, array('n'))"]
+NULLED_HALVES = ["(1, 'A', null, 'U', 5)", "(1, null, 9, 'U', 5)", "(2, 'k', 0, 'U', 1)"]
+PARTS = {
+    "halves1": model(
+        "id, v, n, op, seq, cols",
+        [HALVES, LATE_HALF],
+        columns_to_update="cols",
+        on_conflict="resolve",
+        **{**FEED, "except_column_list": ["op", "seq", "cols"]},
+    ),
+    "halves2": model(
+        "id, v, n, op, seq, cols",
+        [LATE_HALF, HALVES],
+        columns_to_update="cols",
+        on_conflict="resolve",
+        **{**SCD2, "except_column_list": ["op", "seq", "cols"]},
+    ),
+    "nulled1": model("id, v, n, op, seq", [NULLED_HALVES], ignore_null_updates=True, on_conflict="resolve", **FEED),
+    # what is known later replaces what was known of the sequence whole
+    "halves_known": model(
+        "id, v, n, seq, known, cols",
+        [
+            ["(1, 'old', 1, 1, 1, null)", "(1, 'A', 0, 5, 2, array('v'))"],
+            ["(1, '', 9, 5, 2, array('n'))", "(1, 'B', 0, 5, 3, array('v'))"],
+        ],
+        sequence_by="seq",
+        system_sequence_by="known",
+        stored_as_scd_type="bitemporal",
+        columns_to_update="cols",
+        on_conflict="resolve",
+        column_list=["v", "n"],
+    ),
+}
+#: their rows
+OF_PARTS: dict[str, list[tuple[Any, ...]]] = {
+    "halves1": [(1, "A", 9)],
+    "halves2": [(1, "old", 1, 1, 4), (1, "A", 9, 5, None)],
+    "nulled1": [(1, "A", 9), (2, "k", 0)],
+    "halves_known": [
+        (1, "old", 1, 1, None, 1, 2),
+        (1, "old", 1, 1, 5, 2, None),
+        (1, "A", 9, 5, None, 2, 3),
+        (1, "B", 1, 5, None, 3, None),
+    ],
+}
 
 
 @pytest.mark.parametrize("option", SHAPES)
@@ -518,6 +566,11 @@ def test_events_of_one_key_and_moment_resolve_alike_in_any_order(applied: Projec
     both, ab, ba = (applied.rows(f"select * from {{schema}}.{name} order by 1") for name in RESOLVED)
     assert ab == ba == both
     assert both in ([(1, "a", 1, None)], [(1, "b", 1, None)])
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_events_of_one_moment_that_set_other_columns_each_set_theirs(applied: Project, name: str) -> None:
+    assert sorted(applied.rows(f"select * from {{schema}}.{name}"), key=repr) == sorted(OF_PARTS[name], key=repr)
 
 
 WITH_COLUMNS = {
@@ -671,7 +724,7 @@ MEETINGS = {
 def applied(spark: SparkSession, target: dict[str, Any]) -> Iterator[Project]:
     """The models of all cases, after their runs."""
     cases: dict[str, Case] = {**SEQUENCES, **SHAPES, **MEETINGS}
-    models = {**{table(name): case.model for name, case in cases.items()}, **RESOLVED}
+    models = {**{table(name): case.model for name, case in cases.items()}, **RESOLVED, **PARTS}
     with shared_project(spark, target) as project:
         project.write(
             {f"models/{name}.{'py' if 'def model' in text else 'sql'}": text for name, text in models.items()}

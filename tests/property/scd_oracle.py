@@ -33,7 +33,7 @@ class Rules:
 
 
 def scd2(events: Iterable[Event], rules: Rules) -> list[Version]:
-    """All versions of all keys."""
+    """All versions of all keys; of several contents of one moment each sets what it sets, the last one last."""
     return [version for mine in _by_key(events) for version in _history(mine, rules)]
 
 
@@ -79,7 +79,9 @@ def _history(events: list[Event], rules: Rules) -> list[Version]:
                 live.end = sequence
             live = None
             continue
-        values = _merged(now[0], live.values if live else (None,) * rules.width, rules)
+        values = live.values if live else (None,) * rules.width
+        for event in now:
+            values = _merged(event, values, rules)
         if live is not None and all(live.values[i] == values[i] for i in tracked):
             live.values = values
             continue

@@ -82,7 +82,8 @@ CORRECTED: dict[str, tuple[dict[str, Any], Rules, bool]] = {
     ),
 }
 #: of the same feed, in which a sequence may have several contents: which one counts must not depend on the order
-RESOLVED = {"stored_as_scd_type": 2, "on_conflict": "resolve"}
+RESOLVED: dict[str, Any] = {"stored_as_scd_type": 2, "on_conflict": "resolve"}
+RESOLVED_PARTS = {**RESOLVED, "columns_to_update": "cols", "ignore_null_updates_except_column_list": ["b"]}
 #: versions of the images that a run gives; the last repeats what there was
 IMAGES_OF_RUNS = {"0": "1, 2", "1": "3"}
 IMAGES = """
@@ -163,7 +164,8 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     project.write({f"models/{name}.sql": model(every[name][0], feeds[name]) for name in names})
     drawn = draw(images, VARIABLE, count)
     if whole:
-        project.write({"models/resolved.sql": model(RESOLVED, "corrected")})
+        resolved = {"resolved": RESOLVED, "resolved_parts": RESOLVED_PARTS}
+        project.write({f"models/{name}.sql": model(options, "corrected") for name, options in resolved.items()})
         store_images(project, drawn)
 
     for run in range(RUNS):
@@ -174,6 +176,7 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
         check_versions(project, name)
     if whole:
         check_resolved(project, corrected)
+        check_resolved_parts(project)
         check_images(project, drawn)
     again = names & {"scd1_truncate", "scd2", "bitemporal_options"}
     project.dbt("run", "--vars", "{runs: '0, 1, 2'}", "--select", *again)  # all batches again, in one
@@ -254,6 +257,28 @@ def check_resolved(project: Project, sets: list[list[Event]]) -> None:
         contradicted += len(possible) > 1
     assert not found
     assert contradicted > 0
+
+
+def check_resolved_parts(project: Project) -> None:
+    """Events of one moment that set some columns are put together by the order of their hashes in the ledger, whatever it is."""
+    recorded = project.rows(
+        "select number, part, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_columns, a, b, c from {schema}.resolved_parts__events"
+        " where ord = 'sorted' order by _dbt_cdc_hash"
+    )
+    events = [
+        Event(
+            (number, part), sequence, kind, tuple(data), None if names is None else frozenset(map("abc".index, names))
+        )
+        for number, part, sequence, kind, names, *data in recorded
+    ]
+    upserts = [(event.key, event.sequence) for event in events if event.kind == "upsert"]
+    assert len(set(upserts)) < len(upserts)
+    expected = sorted(
+        ((*v.key, *v.values, v.start, v.end) for v in scd2(events, Rules(WIDTH, ignore_null=[0, 2]))), key=repr
+    )
+    for order in ("sorted", "shuffled"):
+        got = project.rows(f"select * except (ord) from {{schema}}.resolved_parts where ord = '{order}'")
+        assert sorted(got, key=repr) == expected
 
 
 def by_key(sets: list[list[Event]]) -> dict[tuple[Any, ...], list[Event]]:

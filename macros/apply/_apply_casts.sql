@@ -20,7 +20,7 @@
             {%- do casts.update({name: own_type}) -%}
         {%- else -%}
             {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own_type ~ ", the batch " ~ plan.types[name]
-                                      ~ ": cast it in the model, or run with --full-refresh") -%}
+                                      ~ ": cast it in the model, or " ~ dbt_cdc._apply_anew()) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(casts) -%}

@@ -60,7 +60,7 @@
     {%- for name, type in plan.casts.items() if row.get('lost: ' ~ name) -%}
         {%- do faults.update({name: "column '" ~ name ~ "': the table has type " ~ type ~ ", the batch " ~ plan.types[name] ~ " with "
             ~ row['lost: ' ~ name] ~ " value(s) that it can't hold, for example " ~ row['example: ' ~ name]
-            ~ ": cast it in the model, or run with --full-refresh"}) -%}
+            ~ ": cast it in the model, or " ~ dbt_cdc._apply_anew()}) -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

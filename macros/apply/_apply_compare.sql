@@ -66,7 +66,7 @@ distinct_events as (
     {%- set remedy = (apart if is_feed else "give each key once in an image") ~ ", or set 'on_conflict: resolve'" -%}
     {%- if new -%}
         {%- set remedy = "where they differ in what is new, " ~ new ~ ", alone, give only events that were not given before it,"
-                         ~ " or run with --full-refresh; else " ~ apart -%}
+                         ~ " or " ~ dbt_cdc._apply_anew() ~ "; else " ~ apart -%}
     {%- elif lacking and is_feed -%}
         {%- set remedy = "where they differ in what this batch lacks, " ~ lacking ~ ", alone, give only events that were not given"
                          ~ " with it; else " ~ remedy -%}

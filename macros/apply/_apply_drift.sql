@@ -33,7 +33,7 @@
         {%- if was | lower | replace('`', '') != value | lower | replace('`', '') -%}
             {%- do faults.append(name ~ " can't change on an existing table: it was created with " ~ dbt_cdc._apply_property_text(was)
                                  ~ ", this run has " ~ dbt_cdc._apply_property_text(value)
-                                 ~ "; " ~ back ~ ", or run with --full-refresh") -%}
+                                 ~ "; " ~ back ~ ", or " ~ dbt_cdc._apply_anew()) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}

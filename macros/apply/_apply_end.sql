@@ -42,3 +42,9 @@
     {%- endfor -%}
     {%- do dbt_cdc._bring_up_comments(target, comments) -%}
 {%- endmacro -%}
+
+
+{%- macro _apply_anew() -%}
+    {#- For errors that propose a full refresh. -#}
+    {%- do return("run with --full-refresh, which forgets all events but that run's") -%}
+{%- endmacro -%}

@@ -28,7 +28,7 @@ from (select *, is_older and (is_new or not has_last) as is_late from placed)
     {%- if row['new'] == 0 -%}{%- do plan.update(image_versions=none) -%}{%- endif -%}
     {%- if row['images'] -%}
         {%- do plan.faults.append("the image's version " ~ row['oldest'] ~ " is older than the last one applied, " ~ row['last_applied']
-                                  ~ ": give images in order of their version, or run with --full-refresh") -%}
+                                  ~ ": give images in order of their version, or " ~ dbt_cdc._apply_anew()) -%}
     {%- endif -%}
     {%- do plan.update(last_version=last) -%}
 {%- endmacro -%}

@@ -38,7 +38,7 @@
                                   ~ "): give the columns of the table, or change on_schema_change") -%}
     {%- elif rule == 'sync_all_columns' and missing -%}
         {%- do plan.faults.append("on_schema_change: sync_all_columns would drop " ~ missing_names
-                                  ~ ", which dbt-spark does not do: use append_new_columns, or run with --full-refresh") -%}
+                                  ~ ", which dbt-spark does not do: use append_new_columns, or " ~ dbt_cdc._apply_anew()) -%}
     {%- endif -%}
     {%- do plan.new.extend(more) -%}
     {%- do return(more) -%}

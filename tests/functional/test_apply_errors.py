@@ -13,6 +13,7 @@ pytestmark = pytest.mark.one_format("iceberg")
 
 GOOD = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
 SCD2 = {**GOOD, "stored_as_scd_type": 2}
+ANEW = "run with --full-refresh, which forgets all events but that run's"
 FIRST = "select * from values (1, 'a', 'U', 1), (2, 'b', 'U', 1), (3, 'c', 'U', 1) as t(id, v, op, seq)"
 
 
@@ -98,10 +99,10 @@ REFUSED = {
         ),
         [
             "can't run, nothing was written:\n    - column 'id': the table has type int, the batch string with 1 value(s)"
-            " that it can't hold, for example one: cast it in the model, or run with --full-refresh\n    - column 'v2': the"
-            " table has type decimal(3,2), the batch string with 1 value(s) that it can't hold, for example 1.505: cast it"
-            " in the model, or run with --full-refresh\n    - column 'v3': the table has type float, the batch int with 1"
-            " value(s) that it can't hold, for example 2147483647: cast it in the model, or run with --full-refresh"
+            f" that it can't hold, for example one: cast it in the model, or {ANEW}\n    - column 'v2': the table has type"
+            " decimal(3,2), the batch string with 1 value(s) that it can't hold, for example 1.505: cast it in the model,"
+            f" or {ANEW}\n    - column 'v3': the table has type float, the batch int with 1 value(s) that it can't hold, for"
+            f" example 2147483647: cast it in the model, or {ANEW}"
             "\n  \n",
         ],
     ),
@@ -123,7 +124,7 @@ REFUSED = {
     ),
     "sequence_drift": (
         model(FIRST, batch("(1, 'z', 'U', 9L)"), GOOD),
-        ["sequence_type can't change", "created with int, this run has bigint"],
+        ["sequence_type can't change", f"created with int, this run has bigint; put it back, or {ANEW}"],
     ),
     "tracked_drift": (
         model(FIRST, batch("(1, 'z', 'U', 9)"), SCD2, {**SCD2, "track_history_column_list": ["v"]}),
@@ -193,8 +194,8 @@ REFUSED = {
             GOOD,
         ),
         [
-            "column 'day': the table has type date, the batch int: cast it in the model, or run with --full-refresh",
-            "column 'part': the table has type int, the batch timestamp: cast it in the model, or run with --full-refresh",
+            f"column 'day': the table has type date, the batch int: cast it in the model, or {ANEW}",
+            f"column 'part': the table has type int, the batch timestamp: cast it in the model, or {ANEW}",
         ],
     ),
     "narrower_inside": (
@@ -222,7 +223,7 @@ REFUSED = {
     ),
     "column_would_go": (
         model(FIRST, batch("(1, 'U', 9)", "id, op, seq"), GOOD, on_schema_change="sync_all_columns"),
-        ["on_schema_change: sync_all_columns would drop v, which dbt-spark does not do"],
+        [f"sync_all_columns would drop v, which dbt-spark does not do: use append_new_columns, or {ANEW}"],
     ),
     "new_column_fails": (
         model(FIRST, batch("(1, 'z', 'U', 9, 1)", "id, v, op, seq, extra"), GOOD, on_schema_change="fail"),
@@ -255,7 +256,10 @@ REFUSED = {
             batch("(1, 'z', 4)", "id, v, seq"),
             SNAPSHOT,
         ),
-        ["the image's version", "is older than the last one applied"],
+        [
+            "the image's version",
+            f'the last one applied, {{"version":5}}: give images in order of their version, or {ANEW}',
+        ],
     ),
     "forgotten_image": (
         model(

@@ -42,11 +42,13 @@ def test_a_table_that_another_materialization_has_made_meanwhile_is_not_replaced
 def test_columns_that_others_add_stay_theirs_until_the_feed_has_them_those_they_take_are_missed(
     project: Project,
 ) -> None:
-    versions = (APPLIED % "(1, 'a', 1)").replace("{'seq", "{'stored_as_scd_type': 2, 'seq")
+    versions = (APPLIED % "(1, 'a', 1), (2, 'c', 5)").replace("{'seq", "{'stored_as_scd_type': 2, 'seq")
     project.write({"models/own.sql": APPLIED % "(1, 'a', 1), (2, 'b', 1)", "models/versions.sql": versions})
     project.dbt("run")
     project.sql("alter table {schema}.own add columns (note string)")
     project.sql("update {schema}.own set note = 'by hand'")
+    project.sql("alter table {schema}.versions add columns (note string)")
+    project.sql("update {schema}.versions set note = 'by hand'")
     project.write({"models/own.sql": APPLIED % "(2, 'c', 2), (3, 'd', 2)"})
     project.dbt("run", "--select", "own")
     rows = "select * from {schema}.own order by id"
@@ -63,7 +65,7 @@ def test_columns_that_others_add_stay_theirs_until_the_feed_has_them_those_they_
     project.sql("alter table {schema}.own rename column name to full_name")
     project.sql("alter table {schema}.own drop column note")
     project.sql("alter table {schema}.versions rename column __END_AT to until")
-    project.write({"models/versions.sql": versions.replace("(1, 'a', 1)", "(1, 'b', 2)")})
+    project.write({"models/versions.sql": versions.replace("(1, 'a', 1), (2, 'c', 5)", "(1, 'b', 2), (2, 'c', 3)")})
     error = project.error("run")
     assert "versions has lost columns (__END_AT): rename them back, or drop" in error
     project.sql("alter table {schema}.versions rename column until to __END_AT")
@@ -71,7 +73,12 @@ def test_columns_that_others_add_stay_theirs_until_the_feed_has_them_those_they_
     project.sql("drop table {schema}.own")
     project.dbt("run")
     assert project.rows(rows) == [(1, "a", None), (2, "c", None), (3, "d", "fed")]
-    assert project.rows("select * from {schema}.versions order by 3") == [(1, "a", 1, 2), (1, "b", 2, None)]
+    # a version whose start moves is another row
+    assert project.rows("select * from {schema}.versions order by 3") == [
+        (1, "a", 1, 2, "by hand"),
+        (1, "b", 2, None, None),
+        (2, "c", 3, None, None),
+    ]
 
 
 @pytest.mark.one_format("delta")

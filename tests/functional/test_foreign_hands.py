@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.support.project import Project
@@ -79,6 +81,63 @@ def test_columns_that_others_add_stay_theirs_until_the_feed_has_them_those_they_
         (1, "b", 2, None, None),
         (2, "c", 3, None, None),
     ]
+
+
+FEED = """
+    (1, 'a', 1, 'U', 1, 0), (1, 'b', 2, 'U', 2, 0), (2, 'k', 1, 'U', 1, 0), (3, 'x', 1, 'U', 1, 0), (3, null, 0, 'D', 2, 0),
+    (1, null, 9, 'U', 3, 1), (2, 'l', 1, 'U', 2, 1),
+    (2, 'm', 1, 'U', 3, 2)
+"""
+FED = "select * except (run) from {{ target.schema }}.feed where run = {{ var('run') }}"
+#: what docs/apply_changes.md says of a copied ledger
+COPIED = """
+    select id, name, n, if(_dbt_cdc_kind = 'delete', 'D', 'U') as op, _dbt_cdc_sequence as seq
+    from {{ target.schema }}.kept
+"""
+
+
+@pytest.mark.one_format("delta")
+def test_an_erased_key_has_what_comes_later_alone_and_a_copied_ledger_is_the_feed_of_a_rebuild(
+    project: Project,
+) -> None:
+    meta: dict[str, Any] = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
+    meta |= {"stored_as_scd_type": 2, "ignore_null_updates": True, "change_log": "data_before_after"}
+    config = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}"
+    project.sql(f"create table {{schema}}.feed as select * from values {FEED} as t(id, name, n, op, seq, run)")
+    project.write({"models/own.sql": config % meta + FED})
+    project.dbt("run", "--vars", "{run: 0}")
+    project.sql("delete from {schema}.own__events where id = 1")
+    project.sql("delete from {schema}.own where id = 1")
+    project.dbt("run", "--vars", "{run: 1}")
+    rows = "select * from {schema}.own order by id, __START_AT"
+    others = [(2, "k", 1, 1, 2), (2, "l", 1, 2, None), (3, "x", 1, 1, 2)]
+    assert project.rows(rows) == [(1, None, 9, 3, None), *others]
+    logged = "select op, before.name, after.name from {schema}.own__changes where key.id = 1 order by op, 3, 2"
+    assert project.rows(logged) == [
+        ("d", "a", None),
+        ("d", "b", None),
+        ("i", None, None),
+        ("i", None, "a"),
+        ("i", None, "b"),
+    ]
+    project.sql("delete from {schema}.own__changes where key.id = 1")
+    project.dbt("run", "--vars", "{run: 2}")
+    others = [(2, "k", 1, 1, 2), (2, "l", 1, 2, 3), (2, "m", 1, 3, None), (3, "x", 1, 1, 2)]
+    assert project.rows(rows) == [(1, None, 9, 3, None), *others]
+    assert project.rows(logged) == []
+    ops = "select key.id, key.__START_AT, array_join(array_sort(collect_list(op)), '') from {schema}.own__changes"
+    assert project.rows(ops + " group by 1, 2 order by 1, 2") == [(2, 1, "iu"), (2, 2, "iu"), (2, 3, "i"), (3, 1, "i")]
+
+    events = "select * from {schema}.own__events where _dbt_cdc_kind in ('upsert', 'delete', 'truncate')"
+    project.sql("create table {schema}.kept as " + events)
+    tracked = config % {**meta, "track_history_column_list": ["n"]}
+    project.write({"models/own.sql": tracked + COPIED})
+    project.dbt("run", "--full-refresh")
+    built = [(1, None, 9, 3, None), (2, "m", 1, 1, None), (3, "x", 1, 1, 2)]
+    assert project.rows(rows) == built
+    project.write({"models/own.sql": tracked + FED})
+    project.dbt("run", "--vars", "{run: 2}")
+    assert project.rows(rows) == built
 
 
 @pytest.mark.one_format("delta")

@@ -9,7 +9,8 @@
     own_columns       names of columns that it has itself: a table with another so named can't be read (Iceberg) or merged into (Delta)
     kept_prefix       what the names of columns begin with that it keeps in each table beside the table's own; none: keeps none
     feed_columns      names of columns, as regular expressions, beside which there can't be a change feed
-    shared_properties table properties that all tables of a model have, as some types of columns ask for them
+    shared_properties table properties that all tables of a model have: some types of columns ask for them, or they say how a MERGE
+                      writes
     buckets           a table can be clustered by columns into buckets
     replace_conflicts `create or replace` fails where another run has made the table meanwhile; elsewhere a table is made by plain
                       `create`, which on this format would refuse the folder that a killed statement left
@@ -29,7 +30,7 @@
             'own_columns': ['_metadata'],
             'kept_prefix': none,
             'feed_columns': ['_change_type', '_commit_version', '_commit_timestamp', '.*`.*'],
-            'shared_properties': [],
+            'shared_properties': ['delta.enableDeletionVectors'],
             'buckets': false,
             'replace_conflicts': true,
             'branch_settings': [],
@@ -47,7 +48,7 @@
             'own_columns': ['_file', '_pos', '_deleted', '_spec_id', '_partition', '_row_id', '_last_updated_sequence_number'],
             'kept_prefix': none,
             'feed_columns': [],
-            'shared_properties': ['format-version'],
+            'shared_properties': ['format-version', 'write.merge.mode'],
             'buckets': true,
             'replace_conflicts': false,
             'branch_settings': ['spark.wap.branch', 'spark.wap.id'],

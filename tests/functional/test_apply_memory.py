@@ -13,6 +13,8 @@ from tests.support.project import Project
 from tests.support.shared import shared_project
 
 FEED = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
+#: a MERGE marks rows as gone
+MARKED = {"write.merge.mode": "merge-on-read"}
 IMAGES = {"sequence_by": "ver", "source_kind": "snapshot", "except_column_list": ["ver"]}
 
 
@@ -73,7 +75,7 @@ MODELS = {
         system_sequence_by="sys",
         **FEED,
     ),
-    "kept1": model(COLUMNS, KEPT, **FEED),
+    "kept1": model(COLUMNS, KEPT, **FEED).replace("unique_key='id',", f"unique_key='id', tblproperties={MARKED},"),
     "kept2": model(COLUMNS, KEPT, stored_as_scd_type=2, **FEED),
     "forgot1": model(
         COLUMNS,
@@ -233,6 +235,12 @@ def test_a_purge_forgets_that_old_batches_are_done_and_old_purges_and_not_that_t
         ("begun", BATCHES[table]),
         ("purged", 1),
     ]
+
+
+@pytest.mark.only_format("iceberg")
+def test_a_purge_writes_as_the_properties_of_the_model_say(memory: Memory) -> None:
+    marked = "select count_if(summary['added-position-deletes'] is not null) > 0 from {schema}.%s__events.snapshots"
+    assert [memory.project.rows(marked % table) for table in ("kept1", "forgot1")] == [[(True,)], [(False,)]]
 
 
 @pytest.mark.one_format("iceberg")

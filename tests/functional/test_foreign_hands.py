@@ -102,10 +102,13 @@ def test_an_erased_key_has_what_comes_later_alone_and_a_copied_ledger_is_the_fee
 ) -> None:
     meta: dict[str, Any] = {"sequence_by": "seq", "apply_as_deletes": "op = 'D'", "except_column_list": ["op", "seq"]}
     meta |= {"stored_as_scd_type": 2, "ignore_null_updates": True, "change_log": "data_before_after"}
-    config = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}"
+    marked = "tblproperties={'delta.enableDeletionVectors': 'true'}"
+    config = "{{ config(materialized='apply_changes', unique_key='id', " + marked + ", meta={'dbt_cdc': %r}) }}"
     project.sql(f"create table {{schema}}.feed as select * from values {FEED} as t(id, name, n, op, seq, run)")
     project.write({"models/own.sql": config % meta + FED})
     project.dbt("run", "--vars", "{run: 0}")
+    for table in ("own", "own__events"):
+        assert ("delta.enableDeletionVectors", "true") in project.rows(f"show tblproperties {{schema}}.{table}")
     project.sql("delete from {schema}.own__events where id = 1")
     project.sql("delete from {schema}.own where id = 1")
     project.dbt("run", "--vars", "{run: 1}")

@@ -10,6 +10,9 @@
         {%- do return({'sql': sql, 'parts': [], 'option': option}) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._apply_columns(wanted, option, names, faults) -%}
+    {%- if columns | unique | list != columns -%}
+        {%- do faults.append(option ~ " names a column twice, got " ~ dbt_cdc._value_text(wanted) ~ ": name each once") -%}
+    {%- endif -%}
     {%- set fields = [] -%}
     {%- for column in columns -%}
         {%- do fields.append(dbt_cdc._literal(column) ~ ', ' ~ dbt_cdc._quote(column)) -%}

@@ -119,7 +119,8 @@
     {#- `table`: one of this node's as it exists, or none; `format`: the one that the node is configured to write. -#}
     {%- set own = dbt_cdc._format_of(table) if table is not none else none -%}
     {%- if own in [none, format] -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return([table ~ " is a table of format '" ~ own ~ "', the config 'file_format' is '" ~ format ~ "': set it back"
+    {%- set got = "'" ~ format ~ "'" if format else 'not set' -%}
+    {%- do return([table ~ " is a table of format '" ~ own ~ "', the config 'file_format' is " ~ got ~ ": set it back"
                    ~ (", or have the table made anew by --full-refresh" if model.resource_type != 'snapshot' else '')]) -%}
 {%- endmacro -%}
 

@@ -11,16 +11,22 @@
 
 {%- macro _stock(name) -%}
     {#- dbt's own macro of that name. Dispatch looks at packages first and at the adapter then, so this package's stand before
-        what another adapter has of its own. -#}
-    {%- do return(dbt.get(adapter.type() ~ '__' ~ name, dbt['default__' ~ name])) -%}
+        what another adapter, or one that it builds on, has of its own. -#}
+    {%- set own, found = adapter.type() ~ '__' ~ name, [] -%}
+    {%- for candidate in dbt if candidate.endswith('__' ~ name) and candidate != 'default__' ~ name -%}
+        {%- do found.append(candidate) -%}
+    {%- endfor -%}
+    {%- do return(dbt[own if own in dbt else found[0] if found else 'default__' ~ name]) -%}
 {%- endmacro -%}
 
 
 {%- macro _adapter_faults() -%}
-    {#- Where the target is not Spark: nodes that would be built without what they ask for, or not at all. -#}
+    {#- Where the target is not Spark: nodes that would be built without what they ask for, or not at all. `dbt retry` does not say what
+        it runs, and takes no --exclude. -#}
     {%- set asking = [] -%}
-    {%- for node in dbt_cdc._selected_nodes()
-        if dbt_cdc._asks_by_options(node) or node.config.get('materialized') in ['hash_diff', 'apply_changes']
+    {%- for node in (dbt_cdc._selected_nodes() if selected_resources else [])
+        if (node.resource_type == 'snapshot' and dbt_cdc._asks_by_options(node))
+        or node.config.get('materialized') in ['hash_diff', 'apply_changes']
         or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ') -%}
         {%- do asking.append(node.unique_id) -%}
     {%- endfor -%}

@@ -42,6 +42,10 @@
             {%- do faults.append("option '" ~ name ~ "' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {"
                                  ~ name ~ ": …}}") -%}
         {%- endif -%}
+        {%- if name in (model.config.get('meta') or {}) and name not in given -%}
+            {%- do faults.append("option '" ~ name ~ "' stands in meta itself, where nothing of dbt_cdc reads it: move it to meta:"
+                                 ~ " {dbt_cdc: {" ~ name ~ ": …}} or, where another tool reads it, set it to null there") -%}
+        {%- endif -%}
     {%- endfor -%}
     {%- do return(faults + dbt_cdc._faults_between(spec, given, dbt_cdc._given_options(spec))) -%}
 {%- endmacro -%}

@@ -14,13 +14,18 @@
 
 
 {%- macro _misplaced_option_faults() -%}
-    {#- Options where nothing reads them: beside `meta`, which dbt keeps without a word, and on sources. -#}
+    {#- Options where nothing reads them: beside `meta`, which dbt keeps without a word, by another spelling there, and on sources. -#}
     {%- set faults, read = [], [] -%}
     {%- for node in dbt_cdc._selected_nodes() if node.resource_type in ['model', 'seed', 'snapshot'] -%}
         {%- if node.config.get('dbt_cdc') is not none -%}
             {%- do faults.append(node.unique_id ~ ": dbt_cdc stands beside meta, where nothing reads it, got "
                 ~ dbt_cdc._value_text(node.config.dbt_cdc) ~ ": move it to meta: {dbt_cdc: {…}}") -%}
         {%- endif -%}
+        {%- for meta in [node.config.get('meta')] + node.columns.values() | map(attribute='meta') | list if meta -%}
+            {%- for name in meta if name != 'dbt_cdc' and modules.re.sub('[^a-z]', '', name | string | lower) == 'dbtcdc' -%}
+                {%- do faults.append(node.unique_id ~ ": nothing reads '" ~ name ~ "' in meta: write it dbt_cdc") -%}
+            {%- endfor -%}
+        {%- endfor -%}
         {%- for column in node.columns.values() if column.get('dbt_cdc') is not none -%}
             {%- do faults.append(node.unique_id ~ ": dbt_cdc stands beside meta at column '" ~ column.name ~ "', where nothing reads it,"
                 ~ " got " ~ dbt_cdc._value_text(column.dbt_cdc) ~ ": move it to meta: {dbt_cdc: {…}}") -%}

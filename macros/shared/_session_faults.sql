@@ -19,23 +19,29 @@
 {%- macro _branch_faults(tables) -%}
     {#- A session that writes to a branch of this node's table, or to none, or reads a branch of an upstream: what runs note of them
         and read back is the main branch. (hash_diff asks the session that it loads in: _hash_diff_guard.py.) -#}
-    {%- set given, names = [], dbt_cdc._formats().values() | map(attribute='branch_settings') | sum(start=[]) -%}
-    {%- for name in names if tables and dbt_cdc._writes_tables() -%}
-        {%- set value = dbt_cdc._session_setting(name) -%}
-        {%- if value != '<undefined>' -%}{%- do given.append(name ~ ' is ' ~ value) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- if not given -%}{%- do return([]) -%}{%- endif -%}
     {%- set faults = [] -%}
-    {%- for table in tables -%}
-        {%- set existing = dbt_cdc._load_relation(table) -%}
-        {%- set properties = dict((model.config.get('tblproperties') or {}) if table == this else {},
-                                  **(dbt_cdc._table_properties(existing) if existing is not none else {})) -%}
-        {%- if properties.get('write.wap.enabled') | string | lower == 'true' -%}
+    {%- for table in tables if dbt_cdc._writes_tables() -%}
+        {%- set existing = dbt_cdc._load_relation(table) if table != this else none -%}
+        {%- set format = dbt_cdc._file_format(model.config) if table == this else dbt_cdc._format_of(existing) if existing else none -%}
+        {%- set given = [] -%}
+        {%- for name in dbt_cdc._formats().get(format, {}).get('branch_settings', []) -%}
+            {%- set value = dbt_cdc._session_setting(name) -%}
+            {%- if value != '<undefined>' -%}{%- do given.append(name ~ ' is ' ~ value) -%}{%- endif -%}
+        {%- endfor -%}
+        {%- if given and dbt_cdc._is_written_by_branch(table, existing or dbt_cdc._load_relation(table)) -%}
             {%- do faults.append(given | join(', ') ~ ", and " ~ table ~ " has write.wap.enabled: what apply_changes and ref_changes note"
                                  ~ " is of main branches; unset it in the session") -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_written_by_branch(table, existing) -%}
+    {#- `existing`: the table as it exists, or none. -#}
+    {%- set properties = dict((model.config.get('tblproperties') or {}) if table == this else {},
+                              **(dbt_cdc._table_properties(existing) if existing is not none else {})) -%}
+    {%- do return(properties.get('write.wap.enabled') | string | lower == 'true') -%}
 {%- endmacro -%}
 
 

@@ -114,21 +114,6 @@
 {%- endmacro -%}
 
 
-{%- macro _type_names() -%}
-    {%- do return(['tinyint', 'smallint', 'int', 'bigint', 'float', 'double', 'decimal', 'string', 'char', 'varchar', 'binary', 'boolean',
-                   'date', 'timestamp', 'timestamp_ntz', 'array', 'map', 'struct', 'variant']) -%}
-{%- endmacro -%}
-
-
-{%- macro _is_known_type(type) -%}
-    {#- By the name that it begins with, and its brackets; what stands within is Spark's to read. -#}
-    {%- set others = ['byte', 'short', 'integer', 'long', 'real', 'dec', 'numeric', 'character', 'timestamp_ltz', 'interval'] -%}
-    {%- set name = modules.re.match('\\s*(\\w*)', type).group(1) | lower -%}
-    {%- set closed = type.count('(') == type.count(')') and type.count('<') == type.count('>') -%}
-    {%- do return(closed and name in dbt_cdc._type_names() + others) -%}
-{%- endmacro -%}
-
-
 {%- macro _types_of(source, columns='*') -%}
     {#- Types, as text by lower-case name, of the columns of what stands in a `from` clause. -#}
     {%- do return(dbt_cdc._types_by_name(dbt_cdc._columns_of(source, columns))) -%}

@@ -13,6 +13,10 @@
     {%- else -%}
         {%- set fault = dbt_cdc._companion_fault(node, kind) if node else none -%}
     {%- endif -%}
+    {%- set kept = dbt_cdc._companion(relation, kind) -%}
+    {%- if execute and not node and not fault and not dbt_cdc._is_not_built_yet(kept) and dbt_cdc._load_relation(kept) is none -%}
+        {%- set fault = relation ~ " is no node of this project, and there is no " ~ kept ~ ": give ref('…') of a model that keeps it" -%}
+    {%- endif -%}
     {%- if fault -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.companion: " ~ dbt_cdc._running() ~ ": " ~ fault) -%}
     {%- endif -%}
@@ -37,6 +41,8 @@
     {%- if kind != 'changes' and node.config.materialized != 'hash_diff' -%}
         {%- do return("only hash_diff models have a table of kind '" ~ kind ~ "', " ~ node.name ~ " is of kind '"
                       ~ node.config.materialized ~ "'") -%}
+    {%- elif kind == 'changes' and node.config.materialized not in ['hash_diff', 'apply_changes', 'snapshot'] -%}
+        {%- do return(keeps ~ "log of its changes, as it is of kind '" ~ node.config.materialized ~ "': ask table_changes") -%}
     {%- elif kind == 'changes' and not meta.get('change_log') -%}
         {%- do return(keeps ~ "log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}` there, or ask table_changes") -%}
     {%- elif kind == 'rejects' and meta.get('on_cast_error') != 'rejects' -%}

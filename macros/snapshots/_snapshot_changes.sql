@@ -59,7 +59,8 @@
 
 {%- macro _stock_source_columns(strategy, columns) -%}
     {#- dbt's own staging has these beside the source's columns; a custom strategy may compare them. -#}
-    {%- set values = {'dbt_updated_at': strategy.updated_at, 'dbt_valid_from': strategy.updated_at, 'dbt_scd_id': strategy.scd_id} -%}
+    {%- set values = {'dbt_updated_at': strategy.updated_at, 'dbt_valid_from': strategy.updated_at,
+                      'dbt_scd_id': dbt_cdc._scd_id(strategy)} -%}
     {%- for name, value in values.items() if ('source_data.' ~ columns[name]) in strategy.row_changed -%}
         , {{ value | trim }} as {{ dbt_cdc._quote(columns[name]) }}
     {%- endfor -%}

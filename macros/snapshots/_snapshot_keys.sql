@@ -11,7 +11,9 @@
     {#- dbt's own, which puts '|' between the parts of a key. Where a part has one in itself, ('x|y', 'z') and ('x', 'y|z') would have one
         id: such keys are told apart by parts spelled without it. A strategy that makes ids of its own keeps them. -#}
     {%- set stock = snapshot_hash_arguments(api.Relation.scd_args(strategy.unique_key, strategy.updated_at)) -%}
-    {%- if strategy.unique_key is string or stock | trim != strategy.scd_id | trim -%}{%- do return(strategy.scd_id) -%}{%- endif -%}
+    {%- if dbt_cdc._keys(strategy) | length == 1 or stock | trim != strategy.scd_id | trim -%}
+        {%- do return(strategy.scd_id) -%}
+    {%- endif -%}
     {%- set texts = [] -%}
     {%- for key in dbt_cdc._keys(strategy) -%}{%- do texts.append('cast(' ~ key ~ ' as string)') -%}{%- endfor -%}
     {%- set parts = texts | join(', ') -%}

@@ -26,7 +26,9 @@
         ) as changed_keys
     {%- endset -%}
     {%- set counts = run_query(found).rows[0] -%}
-    {%- do shape.update(inserted_since=counts['inserted_since'], counts={
+    {#- texts do not sort as the times that they are compared with #}
+    {%- set is_alike = existing.get(dbt_cdc._dbt_columns().dbt_valid_from | lower) == shape.time_type -%}
+    {%- do shape.update(inserted_since=counts['inserted_since'] if is_alike else none, counts={
         'insert': counts['inserted'] | int, 'update': counts['updated'] | int, 'delete': counts['deleted'] | int}) -%}
     {#- the rows as they were when they were compared #}
     {%- set repeated_rows = 'select * from ' ~ shape.staging ~ ' where dbt_cdc_copies > 1' -%}

@@ -563,6 +563,10 @@ WRONG = {
         at_once(batch("(1, 'a', 5)", "id, v, seq") + " where false", {**SNAPSHOT, "snapshot_version": "soon"}),
         ["option 'snapshot_version' must be of sequence_by's type int, got \"soon\""],
     ),
+    "twice_in_sequence": (
+        at_once(batch("(1, 'a', 5)", "id, v, seq"), {"sequence_by": ["seq", "SEQ"]}),
+        ['sequence_by names a column twice, got ["seq", "SEQ"]: name each once'],
+    ),
     "version_of_two": (
         at_once(
             batch("(1, 'a', 5, 2)", "id, v, seq, part"),

@@ -502,7 +502,7 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
         f"from_debezium({table('times')}, columns={{'id': 'intt', 'amount': 'decimal(8,2'}}, encodings={{'id': 'text'}})",
         (
             "from_debezium: column 'id': unknown type 'intt', did you mean 'int'?",
-            "from_debezium: column 'amount': unknown type 'decimal(8,2'",
+            "from_debezium: column 'amount': type \"decimal(8,2\" is none of Spark's, expected such as varchar(10), decimal(38,2)",
         ),
     ),
     "no_value": (

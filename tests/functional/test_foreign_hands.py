@@ -184,6 +184,9 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
             "models/own.sql": APPLIED % "(1, 'a', 1)",
             "models/asking.sql": "select * from {{ dbt_cdc.companion(ref('own'), 'history') }}",
             "models/logged.sql": "select * from {{ dbt_cdc.companion('own', 'changes') }}",
+            "models/nowhere.sql": "select * from {{ dbt_cdc.companion(schema ~ '.gone', 'history') }}",
+            "models/of_view.sql": "select * from {{ dbt_cdc.companion(ref('seen'), 'changes') }}",
+            "models/seen.sql": "select 1 as id",
             "models/plain.py": PYTHON % 1,
             "models/hidden.py": PYTHON.replace('"effective_date"', '"on_cast_error": "rejects", "effective_date"') % 1,
             "models/hidden.yml": HIDDEN,
@@ -205,8 +208,13 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
     assert (
         "model.consumer.kept_apart: plain keeps no sensitive values, as none of its columns is sensitive: name" in error
     )
+    nowhere = f"{project.schema}.gone is no node of this project, and there is no {project.schema}.gone__history: give"
+    assert f"model.consumer.nowhere: {nowhere} ref('…') of a model that keeps it" in error
+    assert (
+        "model.consumer.of_view: seen keeps no log of its changes, as it is of kind 'view': ask table_changes" in error
+    )
     assert project.rows("select * from {schema}.both") == [("a",)]
-    assert project.tables().isdisjoint({"asking", "logged", "refused", "kept_apart"})
+    assert project.tables().isdisjoint({"asking", "logged", "refused", "kept_apart", "nowhere", "of_view"})
 
 
 @pytest.mark.one_format("delta")

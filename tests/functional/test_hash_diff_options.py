@@ -290,12 +290,15 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
             config:
               on_schema_change: sync_all_columns
               hash_algorithm: sha2_256
-              meta: {dbt_cdc: {extract_typ: full, extract_type: ful, effective_date: '2019-02-30', ignore_columns: [nr],
+              meta: {on_cast_error: rejects,
+                     dbt_cdc: {extract_typ: full, extract_type: ful, effective_date: '2019-02-30', ignore_columns: [nr],
                                unique_key: 7, sensitive_columns: true, deduplicate: 2019-06-18}}
             columns:
               - {name: nr, meta: {dbt_cdc: {key: true}}}
               - {name: ssn, meta: {dbt_cdc: {sensitiv: true}}}
               - {name: salary, meta: {dbt_cdc: true}}
+              - {name: name, meta: {sensitive: true}}
+              - {name: seen, meta: {sensitive: true, dbt_cdc: {sensitive: false}}}
         """.replace("\n        ", "\n"),
     )
     land(project, "FR,1,Ann,1,secret,2020-01-01 01:00:00")
@@ -312,8 +315,11 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
         "column 'ssn': unknown option 'sensitiv', did you mean 'sensitive'?",
         "option 'on_schema_change' must be one of ignore, fail, append_new_columns, got \"sync_all_columns\"",
         "option 'hash_algorithm' stands beside meta, where nothing reads it: move it to meta",
+        "option 'on_cast_error' stands in meta itself, where nothing of dbt_cdc reads it: move it to meta: {dbt_cdc: {on_cast",
+        "column 'name': nothing of dbt_cdc reads `sensitive` in meta itself: move it to meta: {dbt_cdc: {sensitive: true}}",
     ):
         assert part in said
+    assert "column 'seen'" not in said
     assert project.tables() == set()
 
 

@@ -94,7 +94,9 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
             "models/apart.sql": "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {'sequence_by': 'ssn'}}) }}"
             " select 1 as id, 2 as ssn",
             "models/apart.yml": f"models: [{{name: apart, {apart}}}]",
+            "models/apart__events.sql": "select 1 as id",
             "models/sound.sql": "select 1 as id",
+            "models/spelt.sql": "{{ config(meta={'dbt-cdc': {'sequence_by': 'seq'}}) }} select 1 as id",
             "models/typo.sql": "{{ config(materialized='table', meta={'dbt_cdc': " + typo + "}) }} select 1 as id",
         }
     )
@@ -108,6 +110,9 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
         "model.consumer.typo (table): unknown option 'other'. Correct it in its meta.dbt_cdc, or take it out",
         "model.consumer.apart (apply_changes): column 'ssn' has meta.dbt_cdc, got {\"sensitive\": true}, but only hash_diff models "
         "have options of columns: take it out, or make it one",
+        "model.consumer.spelt: nothing reads 'dbt-cdc' in meta: write it dbt_cdc",
+        f"model.consumer.apart: keeps a table of its own, {project.schema}.apart__events, which model.consumer.apart__events is "
+        "built as, too: give one of the two another alias",
     ):
         assert fault in message, message
     # beside meta dbt keeps it without a word, and what stands on a source is read by nothing

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 from dbt.adapters.duckdb.connections import DuckDBConnectionManager
 
+from dbt import selected_resources
 from tests.support.project import Project
 
 SNAPSHOTS = """
@@ -61,5 +62,12 @@ def test_on_another_adapter_nothing_changes_and_what_asks_for_the_package_is_nam
     assert "snapshot.consumer.s: dbt_cdc works on dbt-spark, and this target is of duckdb: run them on a target" in said
     assert "model.consumer" not in said
     assert rows(history) == expected
+    project.configure(models={"+meta": {"dbt_cdc": {"ref_changes_by": "version"}}})  # of those that read by it
     project.dbt("build", "--exclude", "s")
+    # `dbt retry` does not say what it runs
+    monkeypatch.setenv("ROWS", "values (1, error('broken'))")
+    project.error("build", "--exclude", "s")
+    monkeypatch.setattr(selected_resources, "SELECTED_RESOURCES", [])  # as a process of its own begins
+    said = project.error("retry")
+    assert "Invalid Input Error: broken" in said and "dbt_cdc works on" not in said
     DuckDBConnectionManager.close_all_connections()

@@ -38,8 +38,9 @@ SNAPSHOTS: dict[str, dict[str, Any]] = {
     "check_renamed": {**CHECK, **COMPOSITE, **RENAMED, **HIGH_VALID_TO, "hard_deletes": "invalidate"},
     "check_off": {**CHECK, **COMPOSITE, "hard_deletes": "new_record", "meta": {}, "check_cols": "all"},
     # (1, 1) and (1, 2), or ('1|y', 'z') and ('1', 'y|z'), which dbt writes alike
-    "check_parts": {
-        **CHECK,
+    "own_parts": {
+        **TIMESTAMP,
+        "strategy": "by_id",
         "unique_key": ["if(b = 1, concat(a, '|y'), string(a))", "if(b = 1, 'z', 'y|z')"],
         "hard_deletes": "invalidate",
     },
@@ -56,7 +57,7 @@ SNAPSHOTS: dict[str, dict[str, Any]] = {
 #: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are
 ELSEWHERE = {"ts_all_at_once", "check_renamed", "check_off"}
 
-#: a strategy as a project may bring it
+#: strategies as a project may bring them
 BY_NAME = """
 {% macro snapshot_by_name_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) %}
     {% set key = config.get('unique_key') %}
@@ -67,6 +68,11 @@ BY_NAME = """
         'scd_id': snapshot_hash_arguments([key, 'updated_at', 'name']),
         'hard_deletes': config.get('hard_deletes'),
     }) %}
+{% endmacro %}
+
+{% macro snapshot_by_id_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) %}
+    {% set stock = dbt.snapshot_timestamp_strategy(node, snapshotted_rel, current_rel, model_config, target_exists) %}
+    {% do return(dict(stock, row_changed=snapshotted_rel ~ '.dbt_scd_id <> ' ~ current_rel ~ '.dbt_scd_id')) %}
 {% endmacro %}
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from pathlib import Path
 
@@ -40,6 +41,8 @@ def submit_arguments(target: str, *more: str) -> str:
 
 def parse_macros_once() -> None:
     """dbt parses the text of its 900 macros twice for each command of other --vars: here, once for the process."""
+    from dbt.clients import jinja_static
+
     parse, parsed = jinja2.Environment.parse, dict[tuple[type, str], jinja2.nodes.Template]()
 
     def parse_once(self: jinja2.Environment, source: str, *more: str | None) -> jinja2.nodes.Template:
@@ -48,3 +51,5 @@ def parse_macros_once() -> None:
         return parsed[type(self), source]
 
     jinja2.Environment.parse = parse_once  # type: ignore[method-assign]
+    # what parses a macro's text for the macros that it calls is made anew for each, and is the same for all
+    jinja_static.get_environment = functools.cache(jinja_static.get_environment)  # type: ignore[assignment]

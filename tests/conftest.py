@@ -18,7 +18,9 @@ import dbt.parser.manifest
 import dbt.task.runnable
 import pytest
 from dbt.adapters.spark import session
+from dbt_common.behavior_flags import BehaviorFlagRendered
 from dbt_common.tests import enable_test_caching
+from py4j.java_gateway import JVMView
 from pyspark.sql import SparkSession
 
 from integration_tests import quick_spark
@@ -55,6 +57,11 @@ def write_no_manifests() -> None:
         module.write_manifest = lambda *_: None  # type: ignore[attr-defined]
 
 
+def ask_no_flag_who_made_it() -> None:
+    """dbt looks through the whole stack, and the sources of its modules, for who has made each flag: no test reads it."""
+    BehaviorFlagRendered._default_source = staticmethod(lambda: "dbt")  # type: ignore[method-assign]
+
+
 def leave_files_of_dropped_tables() -> None:
     """Iceberg starts Spark jobs for each table that goes with its files, and those of a test run go with its warehouse."""
     stock = session.Cursor.execute
@@ -67,12 +74,25 @@ def leave_files_of_dropped_tables() -> None:
     session.Cursor.execute = execute  # type: ignore[method-assign]
 
 
+def look_up_java_names_once() -> None:
+    """Pyspark asks the JVM for its own classes at each statement, and for some of them the JVM looks through every jar."""
+    stock = JVMView.__getattr__
+
+    def look_up(self: JVMView, name: str) -> Any:
+        vars(self)[name] = found = stock(self, name)
+        return found
+
+    JVMView.__getattr__ = look_up  # type: ignore[method-assign]
+
+
 def pytest_configure() -> None:
     os.environ["TZ"] = "UTC"  # for the JVM that starts later, and for what pyspark turns into datetimes here
     time.tzset()
     quick_spark.parse_macros_once()
     write_no_manifests()
+    ask_no_flag_who_made_it()
     leave_files_of_dropped_tables()
+    look_up_java_names_once()
     enable_test_caching()  # dbt's own, of what it finds in the text of macros
 
 

@@ -53,3 +53,17 @@
     {%- endif -%}
     {%- do return(key) -%}
 {%- endmacro -%}
+
+
+{%- macro _key_of_reader(table, call) -%}
+    {#- An upstream without a key of its own is taken to have that of the model that reads it, by `call`. One row per customer
+        out of many orders would have another: such changes are refused (`taken_for_key`), where they show it. -#}
+    {%- set names, key = table.columns | map(attribute='name') | list, [] -%}
+    {%- for name in dbt_cdc._key_in(model.config) -%}{%- do key.append(dbt_cdc._spelled(name, names)) -%}{%- endfor -%}
+    {%- if key | reject('in', names) | list -%}
+        {%- do dbt_cdc._raise_faults([call ~ " needs the key of " ~ table.source ~ ", got none, expected the"
+            ~ " names of its key columns, by which its changes are told (it lacks columns of the key of "
+            ~ dbt_cdc._edge_name(this) ~ ", " ~ (key | join(', ')) ~ "); give `unique_key` in the call"]) -%}
+    {%- endif -%}
+    {%- do return(key) -%}
+{%- endmacro -%}

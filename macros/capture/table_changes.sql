@@ -23,7 +23,8 @@
     {%- if flags.EMPTY -%}
         {%- do return(dbt_cdc._no_changes(dbt_cdc._changed_table(relation, unique_key, log=false))) -%}
     {%- endif -%}
-    {%- do return(dbt_cdc._changes_of(dbt_cdc._changed_table(relation, unique_key), begin, end, format)) -%}
+    {%- set table = dbt_cdc._as_events(dbt_cdc._changed_table(relation, unique_key), unique_key) -%}
+    {%- do return(dbt_cdc._changes_of(table, begin, end, format)) -%}
 {%- endmacro -%}
 
 

@@ -10,7 +10,9 @@
         {%- do return(edge) -%}
     {%- endif -%}
     {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
-    {%- if not table.key -%}{%- set table = dict(table, key=dbt_cdc._key_of_reader(table), taken_for_key=true) -%}{%- endif -%}
+    {%- if not table.key -%}
+        {%- set table = dict(table, key=dbt_cdc._key_of_reader(table, 'ref_changes by version'), taken_for_key=true) -%}
+    {%- endif -%}
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
@@ -29,20 +31,6 @@
                ~ (' whole, as of version ' if old is none else ', changes of versions after ' ~ old ~ ' up to ')
                ~ (edge.watermark or 'none') ~ kept_deletes, info=true) -%}
     {%- do return(edge) -%}
-{%- endmacro -%}
-
-
-{%- macro _key_of_reader(table) -%}
-    {#- An upstream without a key of its own is taken to have that of the model that reads it. One row per customer out of
-        many orders would have another: such changes are refused (`taken_for_key`), where they show it. -#}
-    {%- set names, key = table.columns | map(attribute='name') | list, [] -%}
-    {%- for name in dbt_cdc._key_in(model.config) -%}{%- do key.append(dbt_cdc._spelled(name, names)) -%}{%- endfor -%}
-    {%- if key | reject('in', names) | list -%}
-        {%- do dbt_cdc._raise_faults(["ref_changes by version needs the key of " ~ table.source ~ ", got none, expected the"
-            ~ " names of its key columns, by which its changes are told (it lacks columns of the key of "
-            ~ dbt_cdc._edge_name(this) ~ ", " ~ (key | join(', ')) ~ "); give `unique_key` in the call"]) -%}
-    {%- endif -%}
-    {%- do return(key) -%}
 {%- endmacro -%}
 
 

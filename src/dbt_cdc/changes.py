@@ -44,7 +44,8 @@ def table_changes(
             own) or ``'earliest'``, which is the default.
         end: Where the range ends, inclusive, given like ``begin``; by default the latest commit.
         format: ``cdc`` (every change), ``latest_state`` (the newest of each key) or ``net`` (one change per key).
-        unique_key: The key columns; by default the model's own.
+        unique_key: The key columns; by default those of the table's model or, in an ``apply_changes`` model, of that
+            one. An empty list: none.
 
     Raises:
         DbtRuntimeError: The model lacks the ``dbt.ref`` line, or runs outside dbt.

@@ -651,3 +651,59 @@ def test_the_key_of_a_history_without_its_version_is_taken_where_it_is_asked_for
         rows = project.rows(f"select op, after.__START_AT, after.__END_AT from {{schema}}.{name} order by 2")
         assert rows == [("u", 1, 2), ("i", 2, None)], name
     assert "by_id" not in project.tables()
+
+
+APPLIED = """
+    {{{{ config(materialized='apply_changes', unique_key='{key}', meta={{'dbt_cdc': {{
+        'sequence_by': {order!r}, 'apply_as_deletes': "op = 'd'", 'except_column_list': ['op', 'ts']}}}}) }}}}
+    select {columns}, op, ts
+    from (select if(op = 'd', before, after) as image, op, ts, version from {{{{ dbt_cdc.table_changes({call}) }}}})
+"""
+
+
+@pytest.mark.one_format("iceberg")
+def test_changes_of_a_source_become_events_by_the_key_of_the_model_that_applies_them(changes: Changes) -> None:
+    project = changes.project
+    changes.create("t", "id int, v string")
+    changes.create("feed", "id int, seq int")
+    changes.write("t", "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
+    changes.write("feed", "insert into {t} values (1, 1), (1, 2), (1, 2)")
+    of_t, of_feed = "source('raw', 't')", "source('raw', 'feed')"
+    models = {
+        "applied": ("id", "ts", "image.*", of_t),
+        "called": ("code", "ts", "image.id as code, image.v", of_t),
+        "fed": ("id", "seq", "image.*", of_feed + ", unique_key=[]"),
+        "repeated": ("id", "seq", "image.*", of_feed),
+    }
+    for name, (key, order, columns, call) in models.items():
+        project.write({f"models/{name}.sql": APPLIED.format(key=key, order=order, columns=columns, call=call)})
+    project.write(
+        {
+            "models/s.yml": f"""
+                sources: [{{name: raw, schema: {project.schema}, tables: [{{name: t}}, {{name: feed}}]}}]
+                models:
+                  - name: in_python
+                    config: {{meta: {{dbt_cdc: {{sequence_by: ts, apply_as_deletes: "op = 'd'", except_column_list: [op, ts]}}}}}}
+            """,
+            "models/in_python.py": """
+                import dbt_cdc
+
+                def model(dbt, spark):
+                    dbt.config(materialized="apply_changes", unique_key="ID")
+                    dbt.source("raw", "t")
+                    changes = dbt_cdc.table_changes(dbt, spark, "raw", "t")
+                    images = changes.selectExpr("if(op = 'd', before, after) as image", "op", "ts")
+                    return images.select("image.*", "op", "ts")
+            """,
+        }
+    )
+    errors = project.error("run")
+
+    for applied in ("applied", "in_python"):
+        assert sorted(project.rows(f"select id, v from {{schema}}.{applied}")) == [(1, "c"), (2, "b")], applied
+    assert project.rows("select * from {schema}.fed") == [(1, 2)]
+    table = f"{project.schema}.t"
+    assert f"table_changes needs the key of {table}, got none, expected the names of its key columns" in errors
+    assert f"(it lacks columns of the key of {project.schema}.called, code); give `unique_key` in the call" in errors
+    assert "unique_key (id) names several rows of version" in errors
+    assert project.tables() & models.keys() == {"applied", "fed"}

@@ -664,14 +664,18 @@ APPLIED = """
 @pytest.mark.one_format("iceberg")
 def test_changes_of_a_source_become_events_by_the_key_of_the_model_that_applies_them(changes: Changes) -> None:
     project = changes.project
-    changes.create("t", "id int, v string")
-    changes.create("feed", "id int, seq int")
+    tables = {"t": "id int, v string", "numbered": "id int, version int, n int", "feed": "id int, seq int"}
+    for table, columns in tables.items():
+        changes.create(table, columns)
     changes.write("t", "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
+    changes.write("numbered", "insert into {t} values (1, 9, 0)", "update {t} set version = 10")
     changes.write("feed", "insert into {t} values (1, 1), (1, 2), (1, 2)")
     of_t, of_feed = "source('raw', 't')", "source('raw', 'feed')"
     models = {
         "applied": ("id", "ts", "image.*", of_t),
         "called": ("code", "ts", "image.id as code, image.v", of_t),
+        "numbers": ("id", "version", "image.*", "source('raw', 'numbered')"),
+        "by_version": ("id", ["ts", "version"], "image.*, version", of_t),
         "fed": ("id", "seq", "image.*", of_feed + ", unique_key=[]"),
         "repeated": ("id", "seq", "image.*", of_feed),
     }
@@ -680,7 +684,7 @@ def test_changes_of_a_source_become_events_by_the_key_of_the_model_that_applies_
     project.write(
         {
             "models/s.yml": f"""
-                sources: [{{name: raw, schema: {project.schema}, tables: [{{name: t}}, {{name: feed}}]}}]
+                sources: [{{name: raw, schema: {project.schema}, tables: [{{name: t}}, {{name: numbered}}, {{name: feed}}]}}]
                 models:
                   - name: in_python
                     config: {{meta: {{dbt_cdc: {{sequence_by: ts, apply_as_deletes: "op = 'd'", except_column_list: [op, ts]}}}}}}
@@ -701,9 +705,11 @@ def test_changes_of_a_source_become_events_by_the_key_of_the_model_that_applies_
 
     for applied in ("applied", "in_python"):
         assert sorted(project.rows(f"select id, v from {{schema}}.{applied}")) == [(1, "c"), (2, "b")], applied
+    assert project.rows("select * from {schema}.numbers") == [(1, 10, 0)]
     assert project.rows("select * from {schema}.fed") == [(1, 2)]
     table = f"{project.schema}.t"
     assert f"table_changes needs the key of {table}, got none, expected the names of its key columns" in errors
     assert f"(it lacks columns of the key of {project.schema}.called, code); give `unique_key` in the call" in errors
+    assert "sequence_by can't be the `version` of table_changes, a commit's id as text, which does not sort" in errors
     assert "unique_key (id) names several rows of version" in errors
-    assert project.tables() & models.keys() == {"applied", "fed"}
+    assert project.tables() & models.keys() == {"applied", "numbers", "fed"}

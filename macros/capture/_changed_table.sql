@@ -1,10 +1,10 @@
 {#- What there is to know about a table before its changes can be read. -#}
 
-{%- macro _changed_table(relation, unique_key=none, log=true, unchecked=false) -%}
+{%- macro _changed_table(relation, unique_key=none, begin=none, log=true, unchecked=false) -%}
     {#- relation, format, columns (its own, in order), key (names, or none), source (`schema.table`), timeline, where
         (a condition on `image`, or none), and with `log` what its log holds (or none), where the timeline is that of both and
-        `own` the table without its log. A reader adds `taken_for_key`, where the key is its own. `unchecked`: changes are only
-        counted, so that neither repeated keys nor a log of another table are an error. -#}
+        `own` the table without its log, which is asked for its commits since `begin`. A reader adds `taken_for_key`, where the key
+        is its own. `unchecked`: changes are only counted, so that neither repeated keys nor a log of another table are an error. -#}
     {%- set held = dbt_cdc._storage_relation(relation) -%}
     {%- set existing = dbt_cdc._load_relation(held) -%}
     {%- set format = dbt_cdc._format_of(existing) if existing is not none else none -%}
@@ -27,7 +27,7 @@
         'timeline': dbt_cdc._for_format('timeline', format)(existing),
         'where': dbt_cdc._rows_of_model() if held.identifier != relation.identifier else none,
     } -%}
-    {%- set kept = dbt_cdc._change_log_of(relation, table) if log and key else none -%}
+    {%- set kept = dbt_cdc._change_log_of(relation, table, begin) if log and key else none -%}
     {%- do return(dbt_cdc._with_log(table, kept) if kept is not none else table) -%}
 {%- endmacro -%}
 

@@ -9,13 +9,13 @@
         {%- do edge.update({'sql': "select *, 'i' as _op from " ~ relation}) -%}
         {%- do return(edge) -%}
     {%- endif -%}
-    {%- set table = dbt_cdc._changed_table(relation, unique_key) -%}
+    {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
+    {%- set table = dbt_cdc._changed_table(relation, unique_key, old) -%}
     {%- if not table.key -%}
         {%- set table = dict(table, key=dbt_cdc._key_of_reader(table, 'ref_changes by version'), taken_for_key=true) -%}
     {%- endif -%}
     {%- set commits = table.timeline.commits -%}
     {%- set new = commits[-1] if commits else none -%}
-    {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'version'}) -%}
     {%- set read_at = dbt_cdc._recorded_edges()[edge.source].time if old is not none else none -%}
     {%- set old, read_at = dbt_cdc._version_still_there(table, old, read_at) -%}
     {%- set table = dbt_cdc._reaching_back(table, old, read_at) -%}

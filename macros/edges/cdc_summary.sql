@@ -49,7 +49,7 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
         {%- do return(['by version', edge.watermark or '-', 'the upstream lacks the key column ' ~ name, '-']) -%}
     {%- endfor -%}
     {#- what is wrong with an upstream is an error of its reader's run, not of this list -#}
-    {%- set table = dbt_cdc._changed_table(relation, key, unchecked=true) -%}
+    {%- set table = dbt_cdc._changed_table(relation, key, edge.get('watermark'), unchecked=true) -%}
     {%- set commits = table.timeline.commits -%}
     {%- set last = commits[-1] if commits else none -%}
     {%- if last is none or not edge.get('watermark') -%}{%- do return(['by version', '-', '-', '-']) -%}{%- endif -%}

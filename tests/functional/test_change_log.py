@@ -182,7 +182,9 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
 
 
 @pytest.mark.only_format("iceberg")
-def test_a_log_that_holds_all_of_a_range_needs_nothing_of_the_table(changes: Changes) -> None:
+def test_a_log_that_holds_all_of_a_range_needs_nothing_of_the_table(
+    changes: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project, logged = changes.project, "data_before_after"
     run = ("run", "--select", logged)
     give(changes, "(1, 'a', null)", "(2, 'b', null)")
@@ -211,6 +213,19 @@ def test_a_log_that_holds_all_of_a_range_needs_nothing_of_the_table(changes: Cha
     project.dbt(*run, *answers)
     assert [told(answer) for answer in answers] == [net, [], [("d", (2, "b", None), None)]]
     changes.write(logged, "insert into {t} values (5, 'g', null)")
+    # a range that begins with what is left asks for none of the log's commits from before that
+    execute, asked = session.Cursor.execute, []
+
+    def look(self: Any, sql: str, *parameters: Any) -> None:
+        if "max(unix_micros(ts))" in sql:
+            asked.append(sorted(version for version, _ in project.rows(sql)))
+        execute(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", look)
+    changes.ask(since_left=f"ref('{logged}'), begin={changes.versions(logged)[0]}")
+    project.dbt("run", "--select", "since_left", "up_to_delete", "--threads", "1")
+    assert told("since_left") == [("i", None, (5, "g", None))]
+    assert sorted(asked) == [[], sorted([updated, deleted])]
     forget_old_versions(changes, logged)
     message = project.error(*run) + project.error("run", "--select", *answers)
     assert message.count("it no longer knows (expired or cleaned), so that what changed since can't be told; drop") == 3

@@ -1,15 +1,16 @@
 {#- What a table's log holds. -#}
 
-{%- macro _change_log_of(relation, table, end_only=false, is_looked_at_again=false) -%}
+{%- macro _change_log_of(relation, table, begin=none, end_only=false, is_looked_at_again=false) -%}
     {#- relation, mode, from (version that it begins with), noted (last version that it is brought up to), upto (the same, or
         the oldest version of the table that has the same rows), commits (see _logged_commits), lost (why what came after it
         can't be told, or none), restarts (a run has begun to build the table and its log anew); none if there is no log of
-        this key, or it belongs to the table as it was before a run that built it anew and was killed. -#}
+        this key, or it belongs to the table as it was before a run that built it anew and was killed. `begin`: of the range. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if existing is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._own_properties(existing) -%}
     {%- set mode, begun = kept.get('dbt_cdc.change_log'), kept.get('dbt_cdc.from') -%}
     {%- if mode is none or kept.get('dbt_cdc.key') != table.key | join('\n') | lower -%}{%- do return(none) -%}{%- endif -%}
+    {%- set end_only = end_only or dbt_cdc._begins_in_history(table, begin) -%}
     {%- set commits = dbt_cdc._logged_commits(existing, table, kept, end_only) -%}
     {%- set noted, restarts = commits[-1], kept.get('dbt_cdc.restarts') == 'true' -%}
     {%- set upto = table.timeline.commits[0] if noted.version == table.timeline.follows else noted -%}
@@ -18,7 +19,7 @@
         {#- the log may be of a commit that another run made since this one looked at the table -#}
         {%- do dbt_cdc._refresh_metadata(table.relation) -%}
         {%- do table.update(timeline=dbt_cdc._for_format('timeline', table.format)(table.relation)) -%}
-        {%- do return(dbt_cdc._change_log_of(relation, table, end_only, is_looked_at_again=true)) -%}
+        {%- do return(dbt_cdc._change_log_of(relation, table, begin, end_only, is_looked_at_again=true)) -%}
     {%- endif -%}
     {%- if lost and (restarts or table.unchecked) -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults([lost] if lost and not dbt_cdc._is_expired(table, upto) else []) -%}
@@ -46,6 +47,13 @@
         {%- do commits.append({'version': row['version'] | string, 'micros': row['micros'] | int}) -%}
     {%- endfor -%}
     {%- do return(commits | sort(attribute='micros')) -%}
+{%- endmacro -%}
+
+
+{%- macro _begins_in_history(table, begin) -%}
+    {#- Whether a range begins with a commit that the table knows itself, whatever its log remembers. -#}
+    {%- if begin is none or begin == 'earliest' or table.timeline.whole -%}{%- do return(false) -%}{%- endif -%}
+    {%- do return(dbt_cdc._place_of(table, begin, 'begin', []) >= 0) -%}
 {%- endmacro -%}
 
 

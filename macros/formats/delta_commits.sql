@@ -27,6 +27,18 @@
 {%- endmacro -%}
 
 
+{#- A table's newest commit, {version, micros}, where a format gives it without the rest of the history. -#}
+
+{%- macro delta__newest_commit(relation) -%}
+    {%- set rows = run_query('describe history ' ~ relation ~ ' limit 1').rows | list -%}
+    {%- set version = rows[0]['version'] | int -%}
+    {%- do return({'version': version | string, 'micros': dbt_cdc._delta_commit_times(relation, rows)[version]}) -%}
+{%- endmacro -%}
+
+
+{%- macro default__newest_commit(relation) -%}{%- do return(none) -%}{%- endmacro -%}
+
+
 {%- macro _delta_restored(version, operation, parameters, before) -%}
     {#- -1 where that is not known, or of another table, cloned over this one; `before`: the commits that came before. -#}
     {%- if operation == 'CLONE' and version > 0 -%}{%- do return(-1) -%}{%- endif -%}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from typing import Any
 
 import pytest
@@ -290,7 +291,9 @@ def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the
 
 
 @pytest.mark.only_format("delta")  # where a feed has to be switched on
-def test_the_log_and_the_feed_of_a_new_table_begin_with_its_first_commit(project: Project) -> None:
+def test_the_log_and_the_feed_of_a_new_table_begin_with_its_first_commit(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     project.write(
         {
             "models/applied.sql": """
@@ -314,7 +317,17 @@ def test_the_log_and_the_feed_of_a_new_table_begin_with_its_first_commit(project
         ("i", 1, "0"),
         ("i", 2, "0"),
     ]
+    execute, asked = session.Cursor.execute, []
+
+    def look(self: Any, sql: str, *parameters: Any) -> None:
+        asked.extend(re.findall("describe history [^/]*", sql))
+        execute(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", look)
     project.dbt("run", "--vars", "{run: 2}")
+    # the log's run asks for the newest commit as it begins, and for the history when it has written; then each question does
+    whole = f"describe history {project.schema}.applied"
+    assert [sql.strip() for sql in asked] == [whole + " limit 1", whole, whole, whole, whole]
     last = project.rows("describe history {schema}.applied")[0][0]
     assert project.rows("select * from {schema}.asked order by all") == [
         (1, "i", "0", None, "x"),

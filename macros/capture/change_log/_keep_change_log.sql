@@ -17,7 +17,7 @@
     {%- if log is not none -%}
         {%- do dbt_cdc._raise_faults(dbt_cdc._found_log_faults(log, relation, mode, restart)) -%}
     {%- endif -%}
-    {%- if not restart -%}{%- do model.update(_dbt_cdc_resumes=dbt_cdc._bring_up_change_log(relation, mode)) -%}{%- endif -%}
+    {%- if not restart -%}{%- do model.update(_dbt_cdc_resumes=dbt_cdc._resume_change_log(log, relation, mode)) -%}{%- endif -%}
 {%- endmacro -%}
 
 

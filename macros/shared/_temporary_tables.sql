@@ -33,11 +33,22 @@
     {%- set own = modules.re.escape(prefix) ~ '\\d{8}t\\d{12}_\\w{8}(_images|_touched|_changes)?' -%}
     {%- set a_day_ago = modules.datetime.datetime.now(modules.pytz.utc) - modules.datetime.timedelta(days=1) -%}
     {%- set oldest = prefix ~ a_day_ago.strftime('%Y%m%dt%H%M%S') -%}
-    {%- for row in run_query('show tables in ' ~ target.include(identifier=false) ~ ' like '
-                             ~ dbt_cdc._literal(target.identifier ~ '__dbt_tmp_*')) -%}
-        {%- if modules.re.fullmatch(own, row[1] | lower) and row[1] | lower < oldest -%}
-            {%- do relations.append(target.incorporate(path={'identifier': row[1]})) -%}
-        {%- endif -%}
+    {%- for name in dbt_cdc._temporary_names(target) if modules.re.fullmatch(own, name | lower) and name | lower < oldest -%}
+        {%- do relations.append(target.incorporate(path={'identifier': name})) -%}
     {%- endfor -%}
     {%- do return(relations) -%}
+{%- endmacro -%}
+
+
+{%- macro _temporary_names(target) -%}
+    {#- Of all such tables in a schema, as they were when the run first asked: a listing may be one of the whole schema, whatever it
+        is asked for, and what comes later is of runs that may still be at work. -#}
+    {%- set place = target.include(identifier=false) | string -%}
+    {%- set listed = dbt_cdc._of_this_run().setdefault('temporary tables', {}) -%}
+    {%- if place not in listed -%}
+        {%- set names = [] -%}
+        {%- for row in run_query('show tables in ' ~ place ~ " like '*__dbt_tmp_*'") -%}{%- do names.append(row[1]) -%}{%- endfor -%}
+        {%- do listed.update({place: names}) -%}
+    {%- endif -%}
+    {%- do return(listed[place]) -%}
 {%- endmacro -%}

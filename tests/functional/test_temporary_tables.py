@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from dbt.adapters.spark import session
@@ -27,11 +29,22 @@ FILES = {
 
 
 def test_temporary_tables_go_with_their_files(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.Cursor, "execute", session.Cursor.execute.__wrapped__)  # as it is outside of tests
+    as_outside, listings = session.Cursor.execute.__wrapped__, []  # of tests
+
+    def execute(self: Any, sql: str, *parameters: Any) -> None:
+        listings.extend(re.findall(r"show tables in \S+ like '\S*dbt_tmp\S*'", sql))
+        as_outside(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", execute)
     project.write(FILES)
+    for node in ("m", "s"):  # as runs leave that are killed
+        project.sql(
+            f"create table {{schema}}.{node}__dbt_tmp_20200101t000000000000_0badcafe using {project.file_format} as select 1 as id"
+        )
     for rows in ("(1, 'a', 1), (2, 'b', 1)", "(1, 'c', 2)"):
         supply(project, rows, "id, v, seq")
         project.dbt("build")
+    assert listings == [f"show tables in {project.schema} like '*__dbt_tmp_*'"] * 2  # one in each run
     assert project.rows("select id, v, __END_AT from {schema}.m order by 1, 2") == [
         (1, "a", 2),
         (1, "c", None),
@@ -42,7 +55,7 @@ def test_temporary_tables_go_with_their_files(project: Project, monkeypatch: pyt
         (1, "c", True),
         (2, "b", False),
     ]
-    assert folders_with_rows(project) == {"things", "m", "m__events", "s"}
+    assert project.tables() == folders_with_rows(project) == {"things", "m", "m__events", "s"}
 
     if project.file_format == "iceberg":
         monkeypatch.undo()  # as it is in every other test, which saves the time of a purge

@@ -1,9 +1,9 @@
 {%- macro _load_relation(relation) -%}
     {#- The relation as it exists, with its type, its format and the quotes that it is asked with, or none. Asks dbt's cache
-        first. That knows no format of what this run has built, and some catalogs (Iceberg's SparkSessionCatalog over a Hadoop
-        catalog) do not list their tables or their views: then the relation itself is asked (a view of a catalog has no `Type`
-        row but a headline of its own). -#}
-    {%- set listed = load_relation(relation) -%}
+        first, of schemas that it has listed: of any other it would list all tables, each time. It knows no format of what this run
+        has built, and some catalogs (Iceberg's SparkSessionCatalog over a Hadoop catalog) do not list their tables or their views:
+        then the relation itself is asked (a view of a catalog has no `Type` row but a headline of its own). -#}
+    {%- set listed = load_relation(relation) if dbt_cdc._is_schema_of_nodes(relation.schema) else none -%}
     {%- set quotes = relation.quote_policy.to_dict() -%}
     {%- if listed is not none and (listed.is_view or dbt_cdc._format_of(listed)) -%}
         {%- do return(listed.incorporate(quote_policy=quotes)) -%}
@@ -18,6 +18,21 @@
         database=relation.database, schema=relation.schema, identifier=relation.identifier, quote_policy=quotes,
         type='view' if described.get('Type') == 'VIEW' or '# Detailed View Information' in described else 'table',
         is_delta=provider == 'delta', is_iceberg=provider == 'iceberg', is_hudi=provider == 'hudi')) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_schema_of_nodes(schema) -%}
+    {#- Of those that the project builds: these dbt lists as a run begins. -#}
+    {%- if not execute -%}{%- do return(false) -%}{%- endif -%}
+    {%- set found = dbt_cdc._of_this_run() -%}
+    {%- if 'schemas' not in found -%}
+        {%- set schemas = {} -%}
+        {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
+            {%- do schemas.update({node.schema | lower: true}) -%}
+        {%- endfor -%}
+        {%- do found.update({'schemas': schemas}) -%}
+    {%- endif -%}
+    {%- do return(schema | lower in found.schemas) -%}
 {%- endmacro -%}
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+from dbt.adapters.spark import session
 
 from tests.support.changes import (
     EVERY_CHANGE,
@@ -355,7 +357,9 @@ def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> No
 
 
 @pytest.mark.one_format("iceberg", "hudi")
-def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Changes, tmp_path: Path) -> None:
+def test_python_models_get_the_rows_and_the_errors_of_sql_models(
+    changes: Changes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     changes.create("kept", "id int, v string")
     changes.write("kept", "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
     version, moment = changes.commits("kept")[-1]
@@ -409,7 +413,15 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(changes: Change
                 " from {{ dbt_cdc.table_changes('elsewhere.`far-away`.kept', unique_key='id') }}",
             }
         )
+    execute, listings = session.Cursor.execute, []
+
+    def look(self: Any, sql: str, *parameters: Any) -> None:
+        listings.extend(re.findall("show tables? (?:extended )?in ([^ ]+)", sql))
+        execute(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", look)
     message = changes.project.error("run")
+    assert {*listings} == {changes.project.schema}  # and none of the sources' catalog
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in message
     assert "by table_changes, but dbt knows no such upstream" in message
     assert f"Add the line `dbt.ref('{changes.project.schema}.kept', v=2)`" in message

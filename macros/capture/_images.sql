@@ -98,7 +98,15 @@
             ~ " its columns are others since, so that versions have to be compared, and the oldest that can still be read is "
             ~ dbt_cdc._commit_name(table, table.timeline.images_from) ~ "; " ~ dbt_cdc._later_range("there")]) -%}
     {%- endif -%}
-    {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}
+    {%- set places = [] -%}
+    {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}{%- do places.append(place) -%}{%- endfor -%}
+    {%- if places | length > 500 -%}
+        {#- Spark reads no union of much more -#}
+        {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": " ~ places | length ~ " commits have to be compared, each with the"
+            ~ " one before it, expected 500 at most; have the table keep a change feed (Iceberg: write it copy-on-write), or ask more"
+            ~ " often, and now " ~ dbt_cdc._later_range("at or after " ~ dbt_cdc._commit_name(table, places[-501]))]) -%}
+    {%- endif -%}
+    {%- for place in places -%}
         {%- set before = commits[place - 1].version if place > 0 else none -%}
         {%- do queries.append(dbt_cdc._two_versions(table, before, commits[place], place, held)) -%}
     {%- endfor -%}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -608,7 +609,7 @@ def test_a_clone_over_a_table_is_a_change_of_its_rows_as_far_as_the_feed_is_know
     changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id'" for name in ("fed", "same", "copied")})
     changes.ask(**{f"bare_{begin}": f"'{{schema}}.bare', unique_key='id', begin={begin}" for begin in (1, 3)})
     message = changes.project.error("run")
-    assert "(1, latest] begins before the change feed, expected one that begins at or after version 3 (" in message
+    assert "(1, latest] begins before the change feed, expected one that begins at or after version 2 (" in message
 
     cloned, last = ("i", None, (1, "z", 7)), ("u", (1, "z", 7), (1, "c", 7))
     assert changes.answer("of_copied", "copied") == [cloned, last]
@@ -629,12 +630,22 @@ def test_a_view_over_deltas_feed_is_refused_and_an_operation_may_ask(changes: Ch
             f"{asked})[0].values() | list, info=true) %}}{{% endmacro %}}",
         }
     )
+    changes.create("long", "id int, v string")
+    changes.write("long", "insert into {t} values (1, 'a')")
+    log = Path(changes.project.rows("describe detail {schema}.long")[0][4].removeprefix("file:")) / "_delta_log"
+    for version in range(2, 504):  # as by writes, and by the drop of a column
+        operation = "DROP COLUMNS" if version == 3 else "WRITE"
+        info = {"timestamp": 0, "operation": operation, "operationParameters": {}}
+        (log / f"{version:020}.json").write_text(json.dumps({"commitInfo": info}))
+    changes.ask(long_ago="'{schema}.long', begin=1")
     changes.project.write({"analyses/asked.sql": f"select op from {{{{ {asked} }}}}"})
     changes.project.dbt("compile", "--select", "asked")
     changes.project.dbt("show", "--inline", f"select op from {{{{ {asked} }}}}")
     message = changes.project.error("run")
     assert "model.consumer.seen can't run, nothing was written" in message
     assert "Spark makes no view over Delta's change feed, got a model of materialized 'view' (dbt's default)" in message
+    compared = f"changes of {changes.project.schema}.long: 501 commits have to be compared, each with the one before it, expected 500"
+    assert compared in message and "ask for a range that begins at or after version 2 (" in message
     changes.project.dbt("run-operation", "told")
     assert "told ['i', 'a']" in changes.project.log()
 

@@ -21,14 +21,19 @@
     {#- The rows that the table held at a version: `source`, for a `from` clause, and `image`, a struct with the columns
         that the table has now. `alone`: they are compared with those of no other version. -#}
     {%- set source = dbt_cdc._for_format('version_at', table.format)(table.relation, version) -%}
-    {%- set types = dbt_cdc._for_format('types_at', table.format)(table.relation, version) -%}
+    {%- set columns = dbt_cdc._for_format('columns_at', table.format)(table.relation, version) -%}
+    {%- set types = dbt_cdc._types_by_name(columns) -%}
     {%- set faults = dbt_cdc._rename_faults(table, version, types) if not dbt_cdc._formats()[table.format].tells_renames else [] -%}
     {%- if faults and alone and version == table.timeline.commits[-1].version -%}
         {#- renamed since the last commit: the table itself has these rows by their new names -#}
         {%- do return({'source': table.relation, 'image': dbt_cdc._image(table)}) -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(faults if not table.unchecked else []) -%}
-    {%- do return({'source': source ~ ' as held', 'image': dbt_cdc._image(table, types, source, 'held')}) -%}
+    {#- spelled out only where it has to be: a statement may have it hundreds of times, for hundreds of columns -#}
+    {%- set is_as_now = columns | map(attribute='name') | list == table.columns | map(attribute='name') | list
+                        and types == dbt_cdc._types_by_name(table.columns) -%}
+    {%- set image = 'struct(held.*)' if is_as_now else dbt_cdc._image(table, types, source, 'held') -%}
+    {%- do return({'source': source ~ ' as held', 'image': image}) -%}
 {%- endmacro -%}
 
 

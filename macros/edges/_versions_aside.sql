@@ -15,9 +15,9 @@
         {%- do since.append(dict(commit, quiet=false)) -%}
     {%- endfor -%}
     {%- do since.append(dict(last, quiet=false)) -%}
-    {%- set types_at = dbt_cdc._for_format('types_at', table.format) -%}
+    {%- set columns_at = dbt_cdc._for_format('columns_at', table.format) -%}
     {%- for commit in since
-        if dbt_cdc._rename_faults(table, commit.version, types_at(table.relation, commit.version)) -%}
+        if dbt_cdc._rename_faults(table, commit.version, dbt_cdc._types_by_name(columns_at(table.relation, commit.version))) -%}
         {%- do return(table) -%}
     {%- endfor -%}
     {#- a log that was begun since does not have what came before -#}

@@ -10,18 +10,18 @@
 {%- endmacro -%}
 
 
-{#- Types, as text by lower-case name, of a table's columns as they were at a version. -#}
+{#- A table's columns as they were at a version. -#}
 
-{%- macro default__types_at(relation, version) -%}
-    {%- do return(dbt_cdc._types_of(dbt_cdc.default__version_at(relation, version))) -%}
+{%- macro default__columns_at(relation, version) -%}
+    {%- do return(dbt_cdc._columns_of(dbt_cdc.default__version_at(relation, version))) -%}
 {%- endmacro -%}
 
 
-{%- macro hudi__types_at(relation, version) -%}
+{%- macro hudi__columns_at(relation, version) -%}
     {#- Hudi can select an older version but not describe it, so that its columns' types are not known. -#}
-    {%- set types = {} -%}
+    {%- set columns = [] -%}
     {%- for name in run_query('select * from ' ~ dbt_cdc.hudi__version_at(relation, version) ~ ' limit 0').column_names -%}
-        {%- do types.update({name | lower: 'unknown'}) -%}
+        {%- do columns.append(api.Column(name, 'unknown')) -%}
     {%- endfor -%}
-    {%- do return(types) -%}
+    {%- do return(columns) -%}
 {%- endmacro -%}

@@ -275,6 +275,34 @@ def test_keys_and_names_that_hudi_does_not_tell_are_asked_for(changes: Changes) 
     assert not {"placed_by_none", "renamed_before"} & project.tables()
 
 
+def test_partitions_that_are_overwritten_and_dropped_are_changes_of_their_rows(changes: Changes) -> None:
+    tables = {"keys": ("cow", "op_key_only"), "olds": ("mor", "data_before"), "both": ("cow", "data_before_after")}
+    for table, (kind, mode) in tables.items():
+        logged = f"'hoodie.table.cdc.enabled' = 'true', 'hoodie.table.cdc.supplemental.logging.mode' = '{mode}'"
+        changes.project.sql(
+            f"create table {{schema}}.{table} (id int, v string, place string) using hudi partitioned by (place)"
+            f" tblproperties (primaryKey = 'id', type = '{kind}', {logged})"
+        )
+        changes.write(
+            table,
+            "insert into {t} values (1, 'a', 'x'), (2, 'b', 'x'), (3, 'c', 'y'), (4, 'd', 'z')",
+            "insert overwrite {t} partition (place = 'x') values (2, 'B'), (5, 'e')",
+            "alter table {t} drop partition (place = 'y')",
+        )
+        changes.ask(**{f"{table}_cdc": f"'{{schema}}.{table}', unique_key='id'"})
+    changes.project.dbt("run")
+
+    inserted = [
+        ("i", None, (1, "a", "x")),
+        ("i", None, (2, "b", "x")),
+        ("i", None, (3, "c", "y")),
+        ("i", None, (4, "d", "z")),
+    ]
+    overwritten = [("d", (1, "a", "x"), None), ("i", None, (5, "e", "x")), ("u", (2, "b", "x"), (2, "B", "x"))]
+    for table in tables:
+        assert changes.answer(f"{table}_cdc", table) == [*inserted, *overwritten, ("d", (3, "c", "y"), None)], table
+
+
 def test_what_hudi_itself_refuses(changes: Changes) -> None:
     for name in ("a b", "a.b"):
         with pytest.raises(Exception, match=f"Illegal character in: {name}"):

@@ -20,7 +20,8 @@
             ~ " expected a table that keeps versions; materialize it"]) -%}
     {%- endif -%}
     {%- set relation = dbt_cdc._whole_relation(relation) -%}
-    {%- if flags.EMPTY -%}
+    {#- docs are of the whole project, whether or not its tables hold a range just now -#}
+    {%- if flags.EMPTY or flags.WHICH == 'generate' -%}
         {%- do return(dbt_cdc._no_changes(dbt_cdc._changed_table(relation, unique_key, log=false))) -%}
     {%- endif -%}
     {%- set table = dbt_cdc._as_events(dbt_cdc._changed_table(relation, unique_key, begin), unique_key) -%}

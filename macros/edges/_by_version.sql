@@ -20,7 +20,9 @@
     {%- set old, read_at = dbt_cdc._version_still_there(table, old, read_at) -%}
     {%- set table = dbt_cdc._reaching_back(table, old, read_at) -%}
     {%- set faults = dbt_cdc._history_faults(table, old, read_at) if old is not none else [] -%}
-    {%- if faults and not writes -%}{%- set old = none -%}{%- else -%}{%- do dbt_cdc._raise_faults(faults) -%}{%- endif -%}
+    {#- docs are of the whole project, whatever the tables hold just now -#}
+    {%- set as_whole = not writes and (faults or flags.WHICH == 'generate') -%}
+    {%- if as_whole -%}{%- set old = none -%}{%- else -%}{%- do dbt_cdc._raise_faults(faults) -%}{%- endif -%}
     {%- do edge.update({
         'column': table.key | tojson, 'watermark': new.version if new else old, 'time': new.micros if new else none,
         'sql': dbt_cdc._rows_since(table, old, new),
@@ -66,8 +68,9 @@
             {%- set upto = [place, dbt_cdc._place_of_version(table, table.log.upto)] | max -%}
             {%- set whole = table.log.mode == 'data_before_after' and upto == table.timeline.commits | length - 1 -%}
             {%- set fed_since = own.images_from if own.feed_from is none else [own.images_from, own.feed_from - 1] | min -%}
-            {%- set told = place - offset >= fed_since if table.log.mode == 'key_op' else upto - offset >= own.images_from -%}
-            {%- do return(whole or told) -%}
+            {#- a log without after-images takes the last ones from the version that it ends with #}
+            {%- set since = own.images_from if table.log.mode == 'data_before' and upto > place else fed_since -%}
+            {%- do return(whole or (place if table.log.mode == 'key_op' else upto) - offset >= since) -%}
         {%- endif -%}
         {%- set place = place - offset -%}
     {%- endif -%}

@@ -118,28 +118,35 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
     ]
 
 
-def test_a_reader_of_a_table_with_a_log_of_keys_goes_on_from_before_the_retention(changes: Changes) -> None:
-    project = changes.project
-    project.write(
-        {
-            "models/staff.sql": """
-                {{ config(materialized='apply_changes', unique_key='id',
-                          tblproperties={'delta.deletedFileRetentionDuration': 'interval 1 second'},
-                          meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'key_op'}}) }}
-                select * from values {{ var('rows') }} as t(id, v, seq)
-            """,
-            "models/reader.sql": """
-                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
-                select id, v, _op from {{ dbt_cdc.ref_changes('staff', by='version') }}
-            """,
-        }
-    )
+def test_a_reader_of_a_table_with_a_log_goes_on_from_before_the_retention(changes: Changes) -> None:
+    project, modes = changes.project, ("key_op", "data_before", "data_before_after")
+    for mode in modes:
+        project.write(
+            {
+                f"models/staff_{mode}.sql": """
+                    {{ config(materialized='apply_changes', unique_key='id',
+                              tblproperties={'delta.deletedFileRetentionDuration': 'interval 1 second'},
+                              meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'MODE'}}) }}
+                    select * from values {{ var('rows') }} as t(id, v, seq)
+                """.replace("MODE", mode),
+                f"models/reader_{mode}.sql": """
+                    {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                    select id, v, _op from {{ dbt_cdc.ref_changes('staff_MODE', by='version') }}
+                """.replace("MODE", mode),
+            }
+        )
     project.dbt("run", "--vars", "{rows: \"(1, 'a', 1), (2, 'b', 1)\"}")
     time.sleep(1)
-    project.dbt("run", "--vars", "{rows: \"(1, 'z', 2)\"}")
-    assert project.rows("select * from {schema}.reader order by id") == [(1, "z", "u"), (2, "b", "i")]
-    assert project.rows("select op, key.id from {schema}.staff__changes order by ts, 2") == [
+    project.dbt("run", "--vars", "{rows: \"(1, 'z', 2)\"}", "--select", "staff_key_op", "reader_key_op")
+    assert project.rows("select * from {schema}.reader_key_op order by id") == [(1, "z", "u"), (2, "b", "i")]
+    assert project.rows("select op, key.id from {schema}.staff_key_op__changes order by ts, 2") == [
         ("i", 1),
         ("i", 2),
         ("u", 1),
     ]
+    # what another has written since is in no log yet, and the feed tells it
+    for mode in modes[1:]:
+        project.sql(f"update {{schema}}.staff_{mode} set v = 'z' where id = 1")
+    project.dbt("run", "--vars", "{rows: \"(1, 'z', 2)\"}", "--select", *(f"reader_{mode}" for mode in modes))
+    for mode in modes:
+        assert project.rows(f"select * from {{schema}}.reader_{mode} order by id") == [(1, "z", "u"), (2, "b", "i")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._hash_diff_incoming import (
@@ -45,8 +45,16 @@ def check_first(rows: DataFrame, layout: Layout, settings: Settings) -> int:
     return int(supplied)
 
 
-def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Settings) -> tuple[dict[str, int], int]:
-    """Rows by operation, and how many are only removed; raises what is wrong with them.
+class Counts(NamedTuple):
+    """What a load comes to: keys by operation, rows that are only removed, rows to write in all."""
+
+    operations: dict[str, int]
+    purged: int
+    rows: int
+
+
+def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Settings) -> Counts:
+    """Counts what a load writes; raises what is wrong with its rows.
 
     `rows`: what `changes` gives. `known`: the number of current rows before the load.
     """
@@ -55,6 +63,7 @@ def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Sett
         f"count_if({IS_NULL_KEY}) as nulls",
         f"count_if({IS_BAD_CAST}) as casts",
         f"count_if({_IS_COPY}) as copies",
+        "count(*) as rows",
     ).collect()[0]
     _raise_bad_rows(rows, layout, settings, nulls=found.nulls, casts=found.casts, copies=found.copies)
     counts = {"I": found.I, "U": found.U, "D": found.D, "X": 0, "N": found.N}
@@ -69,7 +78,7 @@ def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Sett
         counts["N"] = known - counts["U"] - counts["D"]
     else:
         counts["X"] = known - counts["U"] - counts["N"]
-    return counts, found.P
+    return Counts(counts, found.P, found.rows)
 
 
 def check_past(spark: SparkSession, settings: Settings) -> None:

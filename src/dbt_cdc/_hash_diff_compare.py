@@ -23,7 +23,7 @@ KEPT = "_dbt_cdc_kept"
 #: How many rows without a fault have the row's key: a row beside one that can't be taken is no copy.
 SOUND_COPIES = f"count_if({FAULT} is null) over (partition by keyhash)"
 
-#: Rows of a delta up to this number are sent whole to every task that reads the table.
+#: Rows of a delta, or to be merged, up to this number are sent whole to every task that reads the table.
 BROADCAST_ROWS = 500_000
 
 
@@ -96,6 +96,15 @@ def only_supplied(before: DataFrame, staged: DataFrame, rows: int) -> DataFrame:
     keys = staged.selectExpr("keyhash as _dbt_cdc_key")
     small = broadcast(keys) if rows <= BROADCAST_ROWS else keys
     return before.join(small, on=before["_dbt_cdc_old_keyhash"] == small["_dbt_cdc_key"], how="left_semi")
+
+
+def merge_source(view: str, rows: int) -> str:
+    """What a merge reads: a view of so many rows, small ones sent whole to every task that looks for their keys.
+
+    Of a frame that is held, Spark's own guess of its size is that of what it was joined from. Iceberg's merge is one
+    outer join, whose table's side alone could be sent.
+    """
+    return f"(select /*+ broadcast({view}) */ * from {view})" if rows <= BROADCAST_ROWS else view
 
 
 def touched_since(spark: SparkSession, settings: Settings) -> DataFrame:

@@ -183,7 +183,7 @@ class Load:
                 raise
         if settings.full_refresh and layout.sensitive and not self.tables.is_first(self.id):
             raise_other_run(settings)
-        self._write_sensitive(staged.where(f"{FAULT} is null"), layout)
+        self._write_sensitive(staged.where(f"{FAULT} is null"), count, layout)
         if whole:
             self.tables.check_last(self.id)
         elif not settings.reads_a_part:
@@ -240,13 +240,13 @@ class Load:
             # what is ignored stays as it is in the table, so such rows can't be written from the data
             changed = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
             counted = rows = self._hold(changed)
-        counts, purged = checks.count_operations(counted, known, layout, settings)
+        counts, purged, written = checks.count_operations(counted, known, layout, settings)
         self._log_stage(f"writes {_listed(counts)} to {settings.base}")
         with unless_beaten(settings):
             self._write_rejects(frame, layout, anew=False)
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
         today = f"eff_start_date = {settings.date}"
-        self._write_sensitive(rows.where(f"{news} and {today}"), layout)
+        self._write_sensitive(rows.where(f"{news} and {today}"), counts["I"] + counts["U"], layout)
         # a column's role is noted before it is there: a run killed in between leaves none that would be compared. Its
         # name is noted afterwards: none that was never there is missed
         roles = {**layout.properties(settings), **settings.late_properties}
@@ -255,25 +255,29 @@ class Load:
             self.tables.add_columns(settings.base, [column.struct_field for column in layout.stored if column.new])
             self.tables.remember(layout.own_names, stored, marker.load)
         marks = again or counts["D"] > 0 or (delta and bool(layout.of("ignored")))
+        actions = {name for name, some in (("mark", marks), ("remove", again or purged > 0)) if some}
         left = known + counts["I"] - counts["D"]
-        self._merge(rows, layout, marker, left, marks=marks, removes=again or purged > 0)
+        self._merge(rows, rows.count() if again else written, layout, marker, left, actions)
         self._create_model(layout)
         return counts
 
-    def _merge(self, rows: DataFrame, layout: Layout, marker: Marker, left: int, *, marks: bool, removes: bool) -> None:
-        """The load's one commit: all rows, and the marker, which must still name the load that was compared with.
+    def _merge(self, rows: DataFrame, count: int, layout: Layout, marker: Marker, left: int, actions: set[str]) -> None:
+        """The load's one commit: so many rows, and the marker, which must still name the load that was compared with.
 
         `left`: the number of current rows after it.
-        `marks`, `removes`: whether there may be rows of these actions. Each clause of a merge is evaluated for every
-        column of every row, and one that keeps a part of the table's row has the table read with all its columns.
+        `actions`: those that rows may have beside `put`. Each clause of a merge is evaluated for every column of every
+        row, and one that keeps a part of the table's row has the table read with all its columns.
         """
         settings, action = self.settings, comparison.ACTION
+        told = {"nonkeyhash": literal(str(left)), "operation": literal(settings.extract_type),
+                "eff_start_date": settings.date}  # fmt: skip
+        if not count:
+            self.tables.mark(self.id, marker.load, told)
+            return
         names = ["nonkeyhash", *(column.name for column in layout.stored), "operation", "eff_start_date", SUPPLIED]
         written = {"operation": f"coalesce({comparison.KEPT}, operation) as operation"}
         source = rows.selectExpr(action, "keyhash", *[written.get(name, quote(name)) for name in names])
-        values = {action: "'put'", "keyhash": "''", "nonkeyhash": literal(str(left)),
-                  "operation": literal(settings.extract_type), "eff_start_date": settings.date}  # fmt: skip
-        own = self.spark.range(1).selectExpr(*row_of(source.schema.fields, values))
+        own = self.spark.range(1).selectExpr(*row_of(source.schema.fields, {action: "'put'", "keyhash": "''", **told}))
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
         error = "cast(raise_error('dbt_cdc: another run of this model was first') as string)"
         load = f"case when t.{LOAD} = {literal(marker.load)} then {literal(self.id)} else {error} end"
@@ -284,15 +288,16 @@ when matched and s.{action} = 'mark' then update set
     {SUPPLIED} = s.{SUPPLIED}"""
         remove = f"""
 when matched and s.{action} = 'remove' then delete"""
+        more = (mark if "mark" in actions else "") + (remove if "remove" in actions else "")
         try:
             with viewed(source.unionByName(own)) as view:
                 self.spark.sql(f"""
 merge into {settings.base} as t
-using {view} as s
+using {comparison.merge_source(view, count)} as s
 on t.keyhash = s.keyhash
 when matched and s.{action} = 'put' then update set
     {sets},
-    {LOAD} = case when s.keyhash = '' then {load} end{mark if marks else ""}{remove if removes else ""}
+    {LOAD} = case when s.keyhash = '' then {load} end{more}
 when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(names))}, {LOAD})
     values (s.keyhash, {", ".join(quoted(names, "s"))}, case when s.keyhash = '' then {error} end)""")
         except Exception as error_raised:
@@ -303,11 +308,12 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
                 raise_other_run(settings, error_raised)
             raise error_raised
 
-    def _write_sensitive(self, rows: DataFrame, layout: Layout) -> None:
-        """Add the rows' sensitive values, by both digests; without the load's commit none is read."""
+    def _write_sensitive(self, rows: DataFrame, count: int, layout: Layout) -> None:
+        """Add the sensitive values of so many rows, by both digests; without the load's commit none is read."""
         if layout.sensitive:
             names = [column.name for column in layout.sensitive]
-            self.tables.add_sensitive(rows.selectExpr("keyhash", "nonkeyhash", *quoted(names)), layout, self.id)
+            apart = rows.selectExpr("keyhash", "nonkeyhash", *quoted(names))
+            self.tables.add_sensitive(apart, count, layout, self.id)
 
     def _write_rejects(self, frame: DataFrame, layout: Layout, *, anew: bool) -> None:
         """The rows that do not cast, in place of those of earlier attempts at this date and of later dates."""

@@ -17,6 +17,7 @@ from dbt.adapters.events.logging import AdapterLogger
 
 from dbt_cdc._formats import format_of
 from dbt_cdc._frames import viewed
+from dbt_cdc._hash_diff_compare import merge_source
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import (
     ADDED,
@@ -225,11 +226,13 @@ class Tables:
 
     def confirm(self, load: str, rows: int) -> None:
         """Turn the marker of a first load from pending to done; fails if another run has taken the table over."""
+        self.mark(load, PENDING + load, {"nonkeyhash": literal(str(rows))})
+
+    def mark(self, load: str, seen: str, values: Mapping[str, str]) -> None:
+        """Let the marker name a load, with values (as SQL) by column, where it still names what it was seen to name."""
+        sets = ", ".join(f"{name} = {value}" for name, value in {LOAD: literal(load), **values}.items())
         with unless_beaten(self.settings):
-            self.spark.sql(
-                f"update {self.settings.base} set {LOAD} = {literal(load)}, nonkeyhash = '{rows}' "
-                f"where {IS_MARKER} and {LOAD} = {literal(PENDING + load)}"
-            )
+            self.spark.sql(f"update {self.settings.base} set {sets} where {IS_MARKER} and {LOAD} = {literal(seen)}")
         self.check_last(load)
 
     def check_last(self, load: str) -> None:
@@ -248,8 +251,8 @@ class Tables:
         self.refresh(self.settings.base)
         return self.properties(self.settings.base).get(FIRST_LOAD) == load
 
-    def add_sensitive(self, rows: DataFrame, layout: Layout, load: str) -> None:
-        """Add rows (keyhash, nonkeyhash, sensitive columns) of a load to those that are there, by both digests.
+    def add_sensitive(self, rows: DataFrame, count: int, layout: Layout, load: str) -> None:
+        """Add so many rows (keyhash, nonkeyhash, sensitive columns) of a load to those that are there, by both digests.
 
         Rows of another run stay: equal digests have equal values (those that are compared), so runs can't mix here.
         A full refresh replaces them, as long as the base table is its own.
@@ -258,7 +261,7 @@ class Tables:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 if self.exists(settings.sensitive_base) and not anew:
-                    self._merge_sensitive(rows, layout)
+                    self._merge_sensitive(rows, count, layout)
                 else:
                     # another run's table refuses a plain `create`, as does on Delta a folder that a killed one left
                     last = settings.replace_conflicts and attempt == ATTEMPTS
@@ -271,14 +274,16 @@ class Tables:
                     raise_other_run(settings, problem)
                 time.sleep(1)
 
-    def _merge_sensitive(self, rows: DataFrame, layout: Layout) -> None:
+    def _merge_sensitive(self, rows: DataFrame, count: int, layout: Layout) -> None:
         settings, names = self.settings, [column.name for column in layout.sensitive]
         self.add_columns(settings.sensitive_base, [column.struct_field for column in layout.sensitive])
+        if not count:
+            return
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
         with viewed(rows) as view:
             self.spark.sql(f"""
 merge into {settings.sensitive_base} as t
-using {view} as s
+using {merge_source(view, count)} as s
 on t.keyhash = s.keyhash and t.nonkeyhash = s.nonkeyhash
 when matched then update set {sets}
 when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})

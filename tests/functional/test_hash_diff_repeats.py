@@ -24,7 +24,7 @@ from integration_tests import quick_spark
 from tests.support.hash_diff import PROPERTIES, Expected, Killed, Model, Rows, kill
 from tests.support.killed_load import EACH_KIND, STAGES
 from tests.support.project import Project
-from tests.support.spark import ROOT, session_conf
+from tests.support.spark import ROOT, noted_plans, session_conf
 
 OTHER_WON = "another run of this model wrote at the same time and was first"
 
@@ -216,19 +216,34 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
     assert loaded.current() == {1: (("b", "hush"), "I", "2020-01-02")}
 
 
-@pytest.mark.one_format("iceberg")
+#: The joins of a merge of few rows with the base table: Delta looks for rows, writes new ones, and marks the old ones.
+MERGED = {
+    "delta": [("BroadcastHashJoin", "Inner"), ("SortMergeJoin", "LeftOuter"), ("BroadcastHashJoin", "Inner")],
+    "iceberg": [("SortMergeJoin", "RightOuter")],
+}
+
+
+@pytest.mark.one_format("delta")
 def test_the_comparison_joins_digests_only_and_a_small_delta_goes_to_the_table(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loaded = model(project)
-    loaded.load("2020-01-01", rows(_1="a", _2="b"), "full")
-    hold, plans = Load._hold, []
+    first = ("2020-01-01", rows(_1="a", _2="b"), "full")
+    loaded.load(*first)
+    hold, merge, plans, merged = Load._hold, Load._merge, [], list[str]()
 
     def noted(self: Load, frame: Any) -> Any:
         plans.append(str(frame._jdf.queryExecution().executedPlan()))
         return hold(self, frame)
 
+    def noted_merge(self: Load, *arguments: Any) -> None:
+        with noted_plans(project.spark) as run:
+            merge(self, *arguments)
+        merged.extend(run)
+
     monkeypatch.setattr(Load, "_hold", noted)
+    monkeypatch.setattr(Load, "_merge", noted_merge)
+    keyed = r"(\w+Join) \[keyhash#\d+\], \[keyhash#\d+\], (\w+)"
 
     def joins(day: str, data: Rows, extract: str) -> set[tuple[str, ...]]:
         loaded.load(day, data, extract)
@@ -241,7 +256,21 @@ def test_the_comparison_joins_digests_only_and_a_small_delta_goes_to_the_table(
     # a small delta is sent whole to every task by this code's own choice, not as Spark finds it small
     with session_conf(project.spark, {"spark.sql.autoBroadcastJoinThreshold": "-1"}):
         found = joins("2020-01-03", rows(_1="x"), "delta")
-    assert ("BroadcastHashJoin", "LeftSemi") in found and {how for _, how in found} == {"LeftSemi", "LeftOuter"}
+        assert ("BroadcastHashJoin", "LeftSemi") in found and {how for _, how in found} == {"LeftSemi", "LeftOuter"}
+        shown = re.findall(keyed, "".join(merged))
+        assert shown[-len(MERGED[project.file_format]) :] == MERGED[project.file_format]
+    # where there is nothing to write, the marker alone is
+    merged.clear()
+    done = [first, ("2020-01-02", rows(_1="A", _2="b"), "full"), ("2020-01-03", rows(_1="x"), "delta")]
+    for nothing in (
+        ("2020-01-04", rows(), "delta"),
+        ("2020-01-04", rows(), "delta"),
+        ("2020-01-05", rows(_1="x", _2="b"), "full"),
+    ):
+        expected = Expected.of([*done, nothing])
+        assert loaded.load(*nothing) == expected.counts
+        loaded.check(expected)
+    assert merged and not re.findall(keyed, "".join(merged))
 
 
 @pytest.mark.one_format("delta")  # Iceberg: the process killed, below
@@ -448,6 +477,12 @@ def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, mo
     with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time and was first"):
         loaded.load(*loser)
     loaded.check(Expected.of([first, winner]))
+    # nor does one win that finds nothing to write
+    loser, winner_then = ("2020-01-03", rows(_1="A"), "full"), ("2020-01-03", rows(_1="x"), "delta")
+    before(monkeypatch, Load, "_merge", partial(loaded.load, *winner_then))
+    with pytest.raises(DbtRuntimeError, match=OTHER_WON):
+        loaded.load(*loser)
+    loaded.check(Expected.of([first, winner, winner_then]))
 
 
 def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mixture(

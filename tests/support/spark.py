@@ -8,10 +8,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import yaml
 from jinja2 import Environment
+from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 
 from integration_tests.quick_spark import QUICK_CALLS, SMALL_PLANS
@@ -94,6 +95,33 @@ def session_conf(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[N
     finally:
         for name, value in before.items():
             spark.conf.unset(name) if value is None else spark.conf.set(name, value)
+
+
+@contextmanager
+def noted_plans(spark: SparkSession) -> Iterator[list[str]]:
+    """The physical plans of all queries that end within, also of those that a format's own statement is made of."""
+    plans: list[str] = []
+    bus, manager = spark.sparkContext._jsc.sc().listenerBus(), spark._jsparkSession.listenerManager()
+
+    class Noted:
+        def onSuccess(self, name: str, execution: Any, nanoseconds: int) -> None:
+            plans.append(execution.executedPlan().toString())
+
+        def onFailure(self, name: str, execution: Any, problem: Any) -> None:
+            pass
+
+        class Java:
+            implements: ClassVar = ["org.apache.spark.sql.util.QueryExecutionListener"]
+
+    ensure_callback_server_started(spark.sparkContext._gateway)
+    bus.waitUntilEmpty()
+    noted = Noted()
+    manager.register(noted)
+    try:
+        yield plans
+        bus.waitUntilEmpty()
+    finally:
+        manager.unregister(noted)
 
 
 def start_session(settings: dict[str, str]) -> SparkSession:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # pragma: no cover
 OWN = "dbt_cdc."
 #: Property of a base table and of its history: the first load of the base table.
 FIRST_LOAD = "dbt_cdc.first_load"
-#: Property of a model that is a table, where the catalog holds no views: the base table that its rows come from.
+#: Property of the model and of what shows its sensitive columns, views or tables: the base table of their rows.
 MODEL_OF = "dbt_cdc.model_of"
 
 #: How often an idempotent write is tried where another run's commit comes in between.
@@ -214,8 +214,7 @@ class Tables:
         self.spark.sql(f"alter table {table} add columns ({listed})")
 
     def set_properties(self, table: str, properties: dict[str, str]) -> None:
-        listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _spaced(properties).items())
-        self.spark.sql(f"alter table {table} set tblproperties ({listed})")
+        self.spark.sql(f"alter table {table} set tblproperties ({_listed(properties)})")
 
     def remember(self, now: Mapping[str, str], stored: Stored, load: str) -> None:
         """Bring what the base table remembers about its columns up to date, if `load` is still its last."""
@@ -328,10 +327,13 @@ where b.keyhash <> '' and b.operation <> 'D'
         self._show(self.settings.sensitive, names, query, as_view)
 
     def is_foreign(self, name: str) -> bool:
-        """Whether a table that is not ours has a name that is to be a view's (or, without views, our table's)."""
-        if not self.exists(name) or self.spark.catalog.getTable(self._in_catalog(name)).tableType == "VIEW":
-            return False
-        return MODEL_OF not in self.properties(name)
+        """Whether a table or view that is not ours has a name that is to be our view's (or, without views, table's)."""
+        try:
+            return MODEL_OF not in self.properties(name)
+        except Exception as problem:  # to Spark's catalog a view of Iceberg's is nothing that exists
+            if "TABLE_OR_VIEW_NOT_FOUND" in str(problem):
+                return False
+            raise
 
     def drop_sensitive(self, *, as_view: bool) -> None:
         """What a model that has no sensitive columns any more (since a full refresh) kept of them."""
@@ -373,7 +375,8 @@ where b.keyhash <> '' and b.operation <> 'D'
         ]
         description = self.settings.description
         comment = f" comment {literal(description)}" if description else ""
-        self.spark.sql(f"create or replace view {name} ({', '.join(listed)}){comment} as\n{query}")
+        own = f" tblproperties ({_listed({MODEL_OF: self.settings.base})})"
+        self.spark.sql(f"create or replace view {name} ({', '.join(listed)}){comment}{own} as\n{query}")
 
 
 def _parts(table: str) -> list[str]:
@@ -384,6 +387,11 @@ def _parts(table: str) -> list[str]:
 def _spaced(properties: dict[str, str]) -> dict[str, str]:
     """As they are stored: a blank after each letter of ours, as Spark hides values with words such as url or token."""
     return {name: " ".join(value) if name.startswith(OWN) else value for name, value in properties.items()}
+
+
+def _listed(properties: dict[str, str]) -> str:
+    """As a statement has them between brackets."""
+    return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _spaced(properties).items())
 
 
 def _unspaced(name: str, value: str) -> str:

@@ -207,6 +207,13 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
         assert project.rows(f"select * from {{schema}}.t__{kind}") == [(kind,)]
 
     loaded = model(project, table="p", sensitive_columns=["s"])
+    project.sql("create view {schema}.p__sensitive as select 'k' as keyhash, '***' as s")
+    with pytest.raises(
+        DbtRuntimeError, match=r"p__sensitive` is a table or view that hash_diff did not make\. Rename it"
+    ):
+        loaded.load("2020-01-01", {1: ("a", "hush")})
+    assert project.rows("select * from {schema}.p__sensitive") == [("k", "***")]
+    project.sql("drop view {schema}.p__sensitive")
     loaded.load("2020-01-01", {1: ("a", "hush")})
     project.sql("drop table {schema}.p__sensitive_base")
     with pytest.raises(DbtRuntimeError) as gone:

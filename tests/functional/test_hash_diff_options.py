@@ -323,7 +323,7 @@ def test_every_fault_of_the_options_is_told_at_once(project: Project) -> None:
     assert project.tables() == set()
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.one_format("delta")
 def test_rows_that_do_not_cast_go_to_the_rejects_when_asked_and_a_known_key_keeps_its_row(project: Project) -> None:
     prepare(project, YAML.replace("effective_date:", "on_cast_error: rejects, effective_date:"))
     land(project, "FR,1,Ann,1,s,2020-01-01 01:00:00", "FR,2,Bo,2,s,2020-01-01 01:00:00")

@@ -114,7 +114,7 @@ def test_what_a_load_that_was_taken_back_had_supplied_is_supplied_no_more(projec
     loaded.check(expected)
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.one_format("delta")
 def test_rows_of_a_delta_that_differ_in_ignored_columns_alone_stay_as_they_are(project: Project) -> None:
     loaded = model(project, ignore_columns=["v"])
     loaded.load("2020-01-01", rows(_1="a", _2="b"))
@@ -127,7 +127,7 @@ def test_rows_of_a_delta_that_differ_in_ignored_columns_alone_stay_as_they_are(p
     }
 
 
-@pytest.mark.one_format("iceberg")
+@pytest.mark.one_format("delta")
 def test_rejected_rows_of_a_date_loaded_again_supply_nothing(project: Project) -> None:
     """Also beside a good one of their key: their keys go back to what they were."""
     options = {"types": {"v": "int"}, "on_cast_error": "rejects", "deduplicate": True}

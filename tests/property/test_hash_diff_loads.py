@@ -112,8 +112,13 @@ def given_rows(histories: list[list[dict[str, Any]]], number: int) -> list[tuple
     ]
 
 
-@pytest.mark.one_format("iceberg")
-@pytest.mark.parametrize("table", MODELS)
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param("compared", marks=pytest.mark.one_format("iceberg")),
+        pytest.param("apart", marks=pytest.mark.one_format("delta")),
+    ],
+)
 def test_tables_are_those_of_the_loads_in_effect(project: Project, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"unique_key": ["history", "part"], **MODELS[table]}
     properties = PROPERTIES[project.file_format]

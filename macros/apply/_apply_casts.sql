@@ -20,7 +20,7 @@
             {%- do casts.update({name: own_type}) -%}
         {%- else -%}
             {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own_type ~ ", the batch " ~ plan.types[name]
-                                      ~ ": cast it in the model, or " ~ dbt_cdc._apply_anew()) -%}
+                                      ~ dbt_cdc._apply_cast_remedy(plan.types[name], own_type) ~ ", or " ~ dbt_cdc._apply_anew()) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(casts) -%}
@@ -43,6 +43,19 @@
     {#- Whether values of one type are ever those of the other: a number is no date, whatever Spark would make of it, and
         what is nested is not looked at value by value: its numbers may be narrower than the table's. -#}
     {%- do return(dbt_cdc._widens_inside(type, own) if '<' in type ~ own else dbt_cdc._are_of_one_kind(type, own)) -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_cast_remedy(type, own) -%}
+    {#- What to do about a type that is not the table's: Spark casts no struct to one with another number of fields, and any other
+        by the fields' places. -#}
+    {%- set given, wanted = dbt_cdc._names_inside(type | lower), dbt_cdc._names_inside(own | lower) -%}
+    {%- if given == wanted or not given or not wanted -%}{%- do return(': cast it in the model') -%}{%- endif -%}
+    {%- set lacking, more, said = wanted | reject('in', given) | join(', '), given | reject('in', wanted) | join(', '), [] -%}
+    {%- if lacking -%}{%- do said.append('lacks ' ~ lacking) -%}{%- endif -%}
+    {%- if more -%}{%- do said.append('has more: ' ~ more) -%}{%- endif -%}
+    {%- do return(', which ' ~ (said | join(' and ') or 'has them in another order') ~ ': give the struct the same fields in the model '
+                  ~ '(named_struct, transform; in Python read with a schema), or give it under a new name') -%}
 {%- endmacro -%}
 
 

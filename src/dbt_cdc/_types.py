@@ -72,10 +72,35 @@ def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
         taken = _is_checked(got, old.simpleString()) or fits(given, old)
     if taken:
         return []
+    unlike, remedy = _unlike_fields(given if declared is None else declared, old)
     return [
-        f"column '{name}': the table has type {old.simpleString()}, {source} has {got}. "
-        "Cast it in the model, or rebuild with --full-refresh"
+        f"column '{name}': the table has type {old.simpleString()}, {source} has {got}{unlike}. "
+        f"{remedy}, or rebuild with --full-refresh"
     ]
+
+
+def _unlike_fields(given: Any, wanted: Any) -> tuple[str, str]:
+    """Which fields of structs a type has otherwise than another, and what to do about a type that is not the other.
+
+    Spark casts no struct to one with another number of fields, and any other by the fields' places.
+    """
+    got, own = _fields(given), _fields(wanted)
+    if got == own or not got or not own:
+        return "", "Cast it in the model"
+    lacking, more = [name for name in own if name not in got], [name for name in got if name not in own]
+    said = [f"lacks {', '.join(lacking)}"] if lacking else []
+    said += [f"has more: {', '.join(more)}"] if more else []
+    remedy = "Give the struct the same fields in the model (named_struct, transform; in Python read with a schema)"
+    return f", which {' and '.join(said) or 'has them in another order'}", f"{remedy}, or give it under a new name"
+
+
+def _fields(kind: Any, within: str = "") -> list[str]:
+    """The names of all fields inside a type, in order; of a struct's own structs with a dot between."""
+    parts = [getattr(kind, part, None) for part in ("elementType", "keyType", "valueType")]
+    names = [name for part in parts if part is not None for name in _fields(part, within)]
+    for field in getattr(kind, "fields", []):
+        names += [within + field.name, *_fields(field.dataType, f"{within}{field.name}.")]
+    return names
 
 
 def _is_checked(given: str, table: str) -> bool:
@@ -96,7 +121,8 @@ def nested_faults(name: str, declared: Any, given: Any) -> list[str]:
         return []
     if not {declared.typeName(), given.typeName()} & {"array", "map", "struct", "variant"}:
         return []
+    unlike, remedy = _unlike_fields(given, declared)
     return [
-        f"column '{name}': the model's data_type is {declared.simpleString()}, the data have {given.simpleString()}: "
-        "what does not fit would be lost silently. Cast it in the model"
+        f"column '{name}': the model's data_type is {declared.simpleString()}, the data have {given.simpleString()}"
+        f"{unlike}: what does not fit would be lost silently. {remedy}"
     ]

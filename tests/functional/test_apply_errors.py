@@ -212,13 +212,18 @@ REFUSED = {
     ),
     "nested_otherwise": (
         model(
-            f"select *, named_struct('x', 1, 'y', array(1)) as rec from ({FIRST})",
-            f"select *, named_struct('y', array(1L), 'x', 1) as rec from ({FIRST})",
+            f"select *, named_struct('x', 1, 'y', array(1)) as rec, named_struct('city', v) as less,"
+            f" array(named_struct('city', v, 'zip', v)) as more from ({FIRST})",
+            f"select *, named_struct('y', array(1L), 'x', 1) as rec, named_struct('city', v, 'zip', v) as less,"
+            f" array(named_struct('city', v)) as more from ({FIRST})",
             GOOD,
         ),
         [
-            "column 'rec': the table has type struct<x:int,y:array<int>>, the batch struct<y:array<bigint>,x:int>: cast it "
-            "in the model"
+            "column 'rec': the table has type struct<x:int,y:array<int>>, the batch struct<y:array<bigint>,x:int>, which has "
+            "them in another order: give the struct the same fields in the model (named_struct, transform; in Python read "
+            "with a schema), or give it under a new name, or run with --full-refresh",
+            "the batch struct<city:string,zip:string>, which has more: zip: give the struct the same fields",
+            "the batch array<struct<city:string>>, which lacks zip: give the struct the same fields",
         ],
     ),
     "column_would_go": (

@@ -669,7 +669,8 @@ def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Proj
 def test_types_that_a_reader_infers_are_taken_as_far_as_the_tables_hold_their_values(project: Project) -> None:
     loaded = model(project)
     changed, unchanged = {"I": 0, "U": 1, "D": 0, "X": 0, "N": 0}, {"I": 0, "U": 0, "D": 0, "X": 0, "N": 1}
-    loaded.load_row("2020-01-01", "1.5D as v, 2.50BD as price, timestamp'2020-01-01 10:00:00' as at, 1 as n")
+    nested = "named_struct('city', 'x', 'zip', '1') as place, array(named_struct('in', named_struct('a', 1))) as list"
+    loaded.load_row("2020-01-01", f"1.5D as v, 2.50BD as price, timestamp'2020-01-01 10:00:00' as at, 1 as n, {nested}")
     assert loaded.load_row("2020-01-02", "2 as v, 3L as price, date'2020-01-02' as at, 1 as n") == changed
     typed = "2.0D as v, 3.00BD as price, timestamp'2020-01-02 00:00:00' as at, 1 as n"
     assert loaded.load_row("2020-01-03", typed) == unchanged
@@ -680,9 +681,16 @@ def test_types_that_a_reader_infers_are_taken_as_far_as_the_tables_hold_their_va
     told = "1 row(s) have a value that does not cast: v (double) '9007199254740993', price (decimal(3,2)) '10'."
     assert told in str(lost.value)
     with pytest.raises(DbtRuntimeError) as refused:
-        loaded.load_row("2020-01-04", "true as v, 3 as price, 1 as at, 1.0D as n")
+        nested = "named_struct('city', 'x') as place, array(named_struct('in', named_struct('a', 1, 'b', 2))) as list"
+        loaded.load_row("2020-01-04", f"true as v, 3 as price, 1 as at, 1.0D as n, {nested}")
     for column, own, given in (("v", "double", "boolean"), ("at", "timestamp", "int"), ("n", "int", "double")):
         assert f"column '{column}': the table has type {own}, the data has {given}. Cast it" in str(refused.value)
+    # Spark casts no struct to one with more or fewer fields
+    remedy = (
+        "Give the struct the same fields in the model (named_struct, transform; in Python read with a schema), or give"
+    )
+    for given in ("the data has struct<city:string>, which lacks zip", "struct<a:int,b:int>>>, which has more: in.b"):
+        assert f"{given}. {remedy} it under a new name, or rebuild with --full-refresh" in str(refused.value)
     assert project.rows("select v, price, at from {schema}.t") == current
 
 

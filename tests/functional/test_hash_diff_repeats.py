@@ -155,6 +155,21 @@ def test_rejected_rows_of_a_date_loaded_again_supply_nothing(project: Project) -
         supply("2020-01-02", "full", *bad, (1, "11"), (1, "12"))
 
 
+@pytest.mark.one_format("delta")
+def test_a_key_that_is_erased_as_the_docs_say_does_not_come_back_and_is_not_counted(project: Project) -> None:
+    loaded = model(project, sensitive_columns=["s"])
+    loaded.load("2020-01-01", {1: ("a", "p"), 2: ("b", "q")})
+    key = project.rows("select keyhash from {schema}.t__history where id = 1")[0][0]
+    project.sql("update {schema}.t__base set nonkeyhash = null where keyhash = ''")
+    for table in ("base", "history", "sensitive_base"):
+        project.sql(f"delete from {{schema}}.t__{table} where keyhash = '{key}'")
+    assert loaded.load("2020-01-02", {2: ("b", "q")}) == {"I": 0, "U": 0, "D": 0, "X": 0, "N": 1}
+    assert loaded.current() == {2: (("b", "q"), "N", "2020-01-01")}
+    assert loaded.history() == [(2, ("b", "q"), "I", "2020-01-01")]
+    assert project.rows("select s from {schema}.t__sensitive_base") == [("q",)]
+    assert loaded.load("2020-01-03", {3: ("c", "r")}, "delta") == {"I": 1, "U": 0, "D": 0, "X": 1, "N": 0}
+
+
 @pytest.mark.one_format("iceberg")
 def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(project: Project) -> None:
     loaded = model(project)

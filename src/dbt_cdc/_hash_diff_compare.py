@@ -108,30 +108,32 @@ def merge_source(view: str, rows: int) -> str:
 
 
 def touched_since(spark: SparkSession, settings: Settings) -> DataFrame:
-    """touched_key, past: keys that a load of the date or since has touched, with their row before it (or NULL)."""
+    """touched_key: keys that a load of the date or since has touched."""
     date = settings.date
-    touched = (
-        f"select keyhash from {settings.base} where {IS_KEY} and eff_start_date >= {date} "
+    return spark.sql(
+        f"select keyhash as touched_key from {settings.base} where {IS_KEY} and eff_start_date >= {date} "
         f"union select keyhash from {settings.history} where eff_start_date >= {date}"
     )
-    names = [f.name for f in spark.table(settings.history).schema.fields if f.name != "keyhash"]
-    return spark.sql(f"""
-        with touched as ({touched}),
-        past as (
-            select h.keyhash, max_by(struct({", ".join(quoted(names, "h"))}), h.eff_start_date) as last
-            from {settings.history} as h
-            left semi join touched as t on h.keyhash = t.keyhash
-            where h.eff_start_date < {date}
-            group by h.keyhash
-        )
-        select t.keyhash as touched_key, p.last as past
-        from touched as t
-        left join past as p on t.keyhash = p.keyhash and p.last.operation <> 'D'
-    """)
+
+
+def with_past(touched: DataFrame, count: int, settings: Settings) -> DataFrame:
+    """touched_key, past: so many keys with their row before the date (or NULL).
+
+    The history's rows are whole ones: they are not shuffled where the keys can be sent to them.
+    """
+    from pyspark.sql.functions import broadcast, expr
+
+    history = touched.sparkSession.table(settings.history).where(f"eff_start_date < {settings.date}")
+    small = broadcast(touched) if count <= BROADCAST_ROWS else touched
+    names = [name for name in history.columns if name != "keyhash"]
+    last = expr(f"max_by(struct({', '.join(quoted(names))}), eff_start_date)").alias("past")
+    rows = history.join(small, on=history["keyhash"] == small["touched_key"], how="left_semi")
+    past = rows.groupBy("keyhash").agg(last).where("past.operation <> 'D'")
+    return touched.join(past, on=touched["touched_key"] == past["keyhash"], how="left").select("touched_key", "past")
 
 
 def rewound(touched: DataFrame, settings: Settings) -> DataFrame:
-    """For a load of a date that the tables have passed: the state before it (see `touched_since`)."""
+    """For a load of a date that the tables have passed: the state before it (see `with_past`)."""
     untouched = state(touched.sparkSession, settings, f"eff_start_date < {settings.date}")
     known = touched.where("past is not null").selectExpr(
         "touched_key as _dbt_cdc_old_keyhash",

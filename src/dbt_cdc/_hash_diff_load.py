@@ -221,7 +221,8 @@ class Load:
         staged = stage(frame, layout, settings)
         if again:
             checks.check_past(self.spark, settings)
-            touched = self._hold(comparison.touched_since(self.spark, settings))
+            keys = self._hold(comparison.touched_since(self.spark, settings))
+            touched = self._hold(comparison.with_past(keys, keys.count(), settings))
             before = comparison.rewound(touched, settings)
         else:
             before = comparison.state(self.spark, settings)

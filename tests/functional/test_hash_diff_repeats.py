@@ -281,18 +281,20 @@ def test_the_comparison_joins_digests_only_and_a_small_delta_goes_to_the_table(
         assert ("BroadcastHashJoin", "LeftSemi") in found and {how for _, how in found} == {"LeftSemi", "LeftOuter"}
         shown = re.findall(keyed, "".join(merged))
         assert shown[-len(MERGED[project.file_format]) :] == MERGED[project.file_format]
-    # where there is nothing to write, the marker alone is
-    merged.clear()
-    done = [first, ("2020-01-02", rows(_1="A", _2="b"), "full"), ("2020-01-03", rows(_1="x"), "delta")]
-    for nothing in (
-        ("2020-01-04", rows(), "delta"),
-        ("2020-01-04", rows(), "delta"),
-        ("2020-01-05", rows(_1="x", _2="b"), "full"),
-    ):
-        expected = Expected.of([*done, nothing])
-        assert loaded.load(*nothing) == expected.counts
-        loaded.check(expected)
-    assert merged and not re.findall(keyed, "".join(merged))
+        # where there is nothing to write, the marker alone is
+        merged.clear()
+        done = [first, ("2020-01-02", rows(_1="A", _2="b"), "full"), ("2020-01-03", rows(_1="x"), "delta")]
+        for nothing in (
+            ("2020-01-04", rows(), "delta"),
+            ("2020-01-04", rows(), "delta"),
+            ("2020-01-05", rows(_1="x", _2="b"), "full"),
+        ):
+            expected = Expected.of([*done, nothing])
+            assert loaded.load(*nothing) == expected.counts
+            loaded.check(expected)
+        assert merged and not re.findall(keyed, "".join(merged))
+    # the keys that a date has touched are sent to the whole rows of the history
+    assert re.search(r"BroadcastHashJoin \[keyhash#\d+\], \[touched_key#\d+\], LeftSemi", "".join(plans))
 
 
 @pytest.mark.one_format("delta")  # Iceberg: the process killed, below

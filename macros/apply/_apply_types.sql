@@ -32,5 +32,5 @@
     {%- for name in plan.key if dbt_cdc._lacks_equality(plan.types[name | lower]) -%}
         {%- do faults.append("unique_key: column '" ~ name ~ "' must be of a type that sorts, got " ~ plan.types[name | lower]) -%}
     {%- endfor -%}
-    {%- do return(faults) -%}
+    {%- do return(faults + dbt_cdc._commit_order_faults(plan)) -%}
 {%- endmacro -%}

@@ -35,7 +35,7 @@ filled as (
 {%- macro _apply_event_order() -%}
     {#- The last of a sequence counts: a delete, of two contents (on_conflict: resolve) that of the greater hash. What it leaves alone it
         has from those before it, as from an earlier sequence. -#}
-    {%- do return('_dbt_cdc_sequence, _dbt_cdc_kind desc, _dbt_cdc_hash') -%}
+    {%- do return('_dbt_cdc_sequence asc, _dbt_cdc_kind desc, _dbt_cdc_hash asc') -%}
 {%- endmacro -%}
 
 

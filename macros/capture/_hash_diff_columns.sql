@@ -22,7 +22,7 @@
 {%- macro _hash_diff_columns() -%}
     {#- What the model's YAML says per column: data_type and description, and what is wrong with its options. -#}
     {%- set found, meta = {'types': {}, 'comments': {}, 'faults': []}, dbt_cdc._meta() -%}
-    {%- set named = dbt_cdc._names_in(meta.get('sensitive_columns')) if meta is mapping else [] -%}
+    {%- set named = dbt_cdc._names_in(meta.get('sensitive_columns')) | map('lower') | list if meta is mapping else [] -%}
     {%- for column in model.columns.values() -%}
         {%- set added = column.name | lower in dbt_cdc._hash_diff_layout().added -%}
         {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}
@@ -34,7 +34,8 @@
             {%- do found.faults.append("column '" ~ column.name ~ "': meta.dbt_cdc must be a mapping of options, got "
                 ~ dbt_cdc._value_text(given)) -%}
         {%- endif -%}
-        {%- if (column.meta or {}).get('sensitive') and column.name not in named and 'sensitive' not in given -%}
+        {%- if (column.meta or {}).get('sensitive') and column.name | lower not in named
+               and given is mapping and 'sensitive' not in given -%}
             {%- do found.faults.append("column '" ~ column.name ~ "': nothing of dbt_cdc reads `sensitive` in meta itself: move it to meta:"
                 ~ " {dbt_cdc: {sensitive: true}} or, where another tool reads it, say false there") -%}
         {%- endif -%}

@@ -24,7 +24,7 @@
     {%- if flags.EMPTY or flags.WHICH == 'generate' -%}
         {%- do return(dbt_cdc._no_changes(dbt_cdc._changed_table(relation, unique_key, log=false))) -%}
     {%- endif -%}
-    {%- set table = dbt_cdc._as_events(dbt_cdc._changed_table(relation, unique_key, begin), unique_key) -%}
+    {%- set table = dbt_cdc._as_events(dbt_cdc._changed_table(relation, unique_key, begin if end is none else none), unique_key) -%}
     {%- do return(dbt_cdc._changes_of(table, begin, end, format)) -%}
 {%- endmacro -%}
 

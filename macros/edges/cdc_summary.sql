@@ -57,6 +57,8 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
     {%- set waiting, table = '0', dbt_cdc._reaching_back(table, version, read_at) -%}
     {%- if dbt_cdc._history_faults(table, version, read_at) -%}
         {%- set waiting = 'needs --full-refresh' -%}
+    {%- elif table.timeline.feed_from is none and commits | length - dbt_cdc._place_of_version(table, version) > 500 -%}
+        {%- set waiting = 'more than 500 commits' -%}
     {%- elif last.version != version -%}
         {%- set changes = dbt_cdc._unread_changes(table, version, last.version) -%}
         {%- set waiting = run_query('select count(*) from ' ~ changes)[0][0] | string -%}

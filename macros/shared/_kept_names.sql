@@ -1,18 +1,21 @@
 {%- macro _kept_name_faults() -%}
-    {#- Nodes of the project that are built where one of this run keeps a table of its own: each would replace the other's. -#}
-    {%- set faults, keepers, built = [], [], {} -%}
-    {%- for node in dbt_cdc._selected_nodes() if node.resource_type in ['model', 'snapshot'] and dbt_cdc._meta(node) is mapping -%}
-        {%- set kinds = dbt_cdc._kept_kinds(node) -%}
-        {%- if kinds -%}{%- do keepers.append([node, kinds]) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- for node in (graph.nodes.values() if keepers else []) if node.resource_type in ['model', 'seed', 'snapshot'] -%}
+    {#- Nodes of the project that are built where another one keeps a table of its own, if either is of this run: each would
+        replace the other's. -#}
+    {%- set faults, selected, keepers, built = [], [], [], {} -%}
+    {%- for node in dbt_cdc._selected_nodes() -%}{%- do selected.append(node.unique_id) -%}{%- endfor -%}
+    {%- for node in graph.nodes.values()
+        if node.resource_type in ['model', 'seed', 'snapshot'] and node.config.get('materialized') != 'ephemeral' -%}
         {%- do built.update({(node.schema ~ '.' ~ node.alias) | lower: node.unique_id}) -%}
+        {%- if node.config.get('materialized') in ['hash_diff', 'apply_changes', 'snapshot'] and dbt_cdc._meta(node) is mapping -%}
+            {%- do keepers.append(node) -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- for node, kinds in keepers -%}
-        {%- for kind in kinds -%}
+    {%- for node in keepers -%}
+        {%- for kind in dbt_cdc._kept_kinds(node) -%}
             {%- set name = node.schema ~ '.' ~ node.alias ~ '__' ~ kind -%}
-            {%- if name | lower in built -%}
-                {%- do faults.append(node.unique_id ~ ": keeps a table of its own, " ~ name ~ ", which " ~ built[name | lower]
+            {%- set other = built.get(name | lower) -%}
+            {%- if other and (other in selected or node.unique_id in selected) -%}
+                {%- do faults.append(node.unique_id ~ ": keeps a table of its own, " ~ name ~ ", which " ~ other
                     ~ " is built as, too: give one of the two another alias") -%}
             {%- endif -%}
         {%- endfor -%}

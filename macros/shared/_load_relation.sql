@@ -1,13 +1,30 @@
 {%- macro _load_relation(relation) -%}
     {#- The relation as it exists, with its type, its format and the quotes that it is asked with, or none. Asks dbt's cache
-        first, of schemas that it has listed: of any other it would list all tables, each time. It knows no format of what this run
-        has built, and some catalogs (Iceberg's SparkSessionCatalog over a Hadoop catalog) do not list their tables or their views:
-        then the relation itself is asked (a view of a catalog has no `Type` row but a headline of its own). -#}
-    {%- set listed = load_relation(relation) if dbt_cdc._is_schema_of_nodes(relation.schema) else none -%}
-    {%- set quotes = relation.quote_policy.to_dict() -%}
+        first, which knows no format of what this run has built. Some catalogs (Iceberg's SparkSessionCatalog over a Hadoop catalog) do
+        not list their tables or their views: then the relation itself is asked. -#}
+    {%- if not dbt_cdc._is_schema_of_nodes(relation.schema) -%}{%- do return(dbt_cdc._relation_of_others(relation)) -%}{%- endif -%}
+    {%- set listed = load_relation(relation) -%}
     {%- if listed is not none and (listed.is_view or dbt_cdc._format_of(listed)) -%}
-        {%- do return(listed.incorporate(quote_policy=quotes)) -%}
+        {%- do return(listed.incorporate(quote_policy=relation.quote_policy.to_dict())) -%}
     {%- endif -%}
+    {%- do return(dbt_cdc._described_relation(relation)) -%}
+{%- endmacro -%}
+
+
+{%- macro _relation_of_others(relation) -%}
+    {#- From a schema that dbt has not listed: to be asked for one relation it would list all, in each thread. Each is asked for once. -#}
+    {%- set found = dbt_cdc._of_this_run().setdefault('relations of others', {}) -%}
+    {%- if relation | string not in found -%}
+        {%- set described = dbt_cdc._described_relation(relation) -%}
+        {%- if described is none -%}{%- do return(none) -%}{%- endif -%}
+        {%- do found.update({relation | string: described}) -%}
+    {%- endif -%}
+    {%- do return(found[relation | string]) -%}
+{%- endmacro -%}
+
+
+{%- macro _described_relation(relation) -%}
+    {#- A view of a catalog has no `Type` row but a headline of its own. -#}
     {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}{%- do return(none) -%}{%- endif -%}
     {%- set described = {} -%}
     {%- for row in run_query('describe table extended ' ~ relation) -%}
@@ -15,7 +32,8 @@
     {%- endfor -%}
     {%- set provider = described.get('Provider', '') | lower -%}
     {%- do return(api.Relation.create(
-        database=relation.database, schema=relation.schema, identifier=relation.identifier, quote_policy=quotes,
+        database=relation.database, schema=relation.schema, identifier=relation.identifier,
+        quote_policy=relation.quote_policy.to_dict(),
         type='view' if described.get('Type') == 'VIEW' or '# Detailed View Information' in described else 'table',
         is_delta=provider == 'delta', is_iceberg=provider == 'iceberg', is_hudi=provider == 'hudi')) -%}
 {%- endmacro -%}
@@ -27,7 +45,7 @@
     {%- set found = dbt_cdc._of_this_run() -%}
     {%- if 'schemas' not in found -%}
         {%- set schemas = {} -%}
-        {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
+        {%- for node in graph.get('nodes', {}).values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
             {%- do schemas.update({node.schema | lower: true}) -%}
         {%- endfor -%}
         {%- do found.update({'schemas': schemas}) -%}

@@ -13,7 +13,7 @@
     {%- else -%}
         {%- set fault = dbt_cdc._companion_fault(node, kind) if node else none -%}
     {%- endif -%}
-    {%- set kept = dbt_cdc._companion(relation, kind) -%}
+    {%- set kept = dbt_cdc._whole_relation(dbt_cdc._companion(relation, kind)) -%}
     {%- if execute and not node and not fault and not dbt_cdc._is_not_built_yet(kept) and dbt_cdc._load_relation(kept) is none -%}
         {%- set fault = relation ~ " is no node of this project, and there is no " ~ kept ~ ": give ref('…') of a model that keeps it" -%}
     {%- endif -%}

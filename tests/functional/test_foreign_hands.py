@@ -213,6 +213,20 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
     assert (
         "model.consumer.of_view: seen keeps no log of its changes, as it is of kind 'view': ask table_changes" in error
     )
+    # what another project has built, in a schema that is none of this one's
+    project.sql("create schema {schema}_others")
+    try:
+        project.sql("create table {schema}_others.own__changes using delta as select 'i' as op")
+        project.write(
+            {
+                "models/others.yml": f"sources: [{{name: others, schema: {project.schema}_others, tables: [{{name: own}}]}}]",
+                "models/of_others.sql": "select * from {{ dbt_cdc.companion(source('others', 'own'), 'changes') }}",
+            }
+        )
+        project.dbt("run", "--select", "of_others", "--empty")
+        assert project.columns("of_others") == [("op", "string")]
+    finally:
+        project.sql("drop schema {schema}_others cascade")
     assert project.rows("select * from {schema}.both") == [("a",)]
     assert project.tables().isdisjoint({"asking", "logged", "refused", "kept_apart", "nowhere", "of_view"})
 

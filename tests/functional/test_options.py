@@ -115,16 +115,21 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
         "built as, too: give one of the two another alias",
     ):
         assert fault in message, message
+    alone = project.error("run", "--select", "apart__events")  # which would replace a ledger that is there
+    assert "apart__events, which model.consumer.apart__events is built as, too" in alone
+    ephemeral = "{{ config(materialized='ephemeral') }} select 1 as id"
     # beside meta dbt keeps it without a word, and what stands on a source is read by nothing
     project.write(
         {
+            "models/apart__events.sql": ephemeral,
             "models/beside.sql": "{{ config(materialized='table', dbt_cdc={'ref_changes_by': 'version'}) }} select 1 as id, 2 as ssn",
             "models/beside.yml": "models: [{name: beside, columns: [{name: ssn, dbt_cdc: {sensitive: true}}]}]",
             "models/given.yml": "sources: [{name: raw, tables: [{name: t, config: {meta: {dbt_cdc: {unique_key: id}}}}, {name: u}]}]",
             "models/of_source.sql": "select * from {{ source('raw', 't') }}",
         }
     )
-    message = project.error("run", "--select", "beside", "of_source")
+    message = project.error("run", "--select", "beside", "of_source", "apart__events")
+    assert "keeps a table of its own" not in message
     for fault in (
         'model.consumer.beside: dbt_cdc stands beside meta, where nothing reads it, got {"ref_changes_by": "version"}: '
         "move it to meta: {dbt_cdc: {…}}",

@@ -54,7 +54,8 @@
     {%- set lacking, more, said = wanted | reject('in', given) | join(', '), given | reject('in', wanted) | join(', '), [] -%}
     {%- if lacking -%}{%- do said.append('lacks ' ~ lacking) -%}{%- endif -%}
     {%- if more -%}{%- do said.append('has more: ' ~ more) -%}{%- endif -%}
-    {%- do return(', which ' ~ (said | join(' and ') or 'has them in another order') ~ ': give the struct the same fields in the model '
+    {%- set unlike = 'has them in another order' if given | sort == wanted | sort else 'has other fields' -%}
+    {%- do return(', which ' ~ (said | join(' and ') or unlike) ~ ': give the struct the same fields in the model '
                   ~ '(named_struct, transform; in Python read with a schema), or give it under a new name') -%}
 {%- endmacro -%}
 

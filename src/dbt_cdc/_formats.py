@@ -31,6 +31,8 @@ class Format:
     overwrite_since: Mapping[str, str] = field(default_factory=dict)
     #: settings of a session by which it writes to a branch of a table that has such
     branch_settings: tuple[str, ...] = ()
+    #: a merge looks for its rows' keys in a join of its own, to which few rows can be sent (Iceberg's is an outer one)
+    sends_merged: bool = False
     #: the config `unique_key` is an option of the table
     keyed: bool = False
 
@@ -44,6 +46,7 @@ _FORMATS = {
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
         r"(FIELD|TABLE|VIEW)_ALREADY_EXISTS|NON_EMPTY_LOCATION",
         current_version="describe history {} limit 1",
+        sends_merged=True,
     ),
     "iceberg": Format(
         replaceable=True,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dbt_cdc._formats import format_of
 from dbt_cdc._hash_diff_incoming import FAULT, kept_rows
 from dbt_cdc._hash_diff_layout import IS_KEY, SUPPLIED, Layout, Settings
 from dbt_cdc._sql import quote, quoted, row_of
@@ -98,13 +99,13 @@ def only_supplied(before: DataFrame, staged: DataFrame, rows: int) -> DataFrame:
     return before.join(small, on=before["_dbt_cdc_old_keyhash"] == small["_dbt_cdc_key"], how="left_semi")
 
 
-def merge_source(view: str, rows: int) -> str:
+def merge_source(view: str, rows: int, settings: Settings) -> str:
     """What a merge reads: a view of so many rows, small ones sent whole to every task that looks for their keys.
 
-    Of a frame that is held, Spark's own guess of its size is that of what it was joined from. Iceberg's merge is one
-    outer join, whose table's side alone could be sent.
+    Of a frame that is held, Spark's own guess of its size is that of what it was joined from.
     """
-    return f"(select /*+ broadcast({view}) */ * from {view})" if rows <= BROADCAST_ROWS else view
+    is_sent = rows <= BROADCAST_ROWS and format_of(settings.format).sends_merged
+    return f"(select /*+ broadcast({view}) */ * from {view})" if is_sent else view
 
 
 def touched_since(spark: SparkSession, settings: Settings) -> DataFrame:

@@ -31,7 +31,10 @@ def foreign_faults(tables: Tables) -> list[str]:
         if tables.exists(table) and (lacking := columns - {*tables.spark.table(table).columns})
     ]
     if settings.sensitive_columns and tables.is_foreign(settings.sensitive):
-        faults.append(f"{settings.sensitive} is a table or view that hash_diff did not make. Rename it, or the model")
+        faults.append(
+            f"{settings.sensitive} is a table or view that hash_diff did not make. Rename it, or the model (a "
+            "view that an older version of hash_diff has made can be dropped)"
+        )
     return faults
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc import _hash_diff_checks as checks
 from dbt_cdc import _hash_diff_compare as comparison
@@ -273,7 +275,8 @@ class Load:
         told = {"nonkeyhash": literal(str(left)), "operation": literal(settings.extract_type),
                 "eff_start_date": settings.date}  # fmt: skip
         if not count:
-            self.tables.mark(self.id, marker.load, told)
+            with self._committing(marker):
+                self.tables.mark(self.id, marker.load, told)
             return
         names = ["nonkeyhash", *(column.name for column in layout.stored), "operation", "eff_start_date", SUPPLIED]
         written = {"operation": f"coalesce({comparison.KEPT}, operation) as operation"}
@@ -290,24 +293,30 @@ when matched and s.{action} = 'mark' then update set
         remove = f"""
 when matched and s.{action} = 'remove' then delete"""
         more = (mark if "mark" in actions else "") + (remove if "remove" in actions else "")
-        try:
-            with viewed(source.unionByName(own)) as view:
-                self.spark.sql(f"""
+        with self._committing(marker), viewed(source.unionByName(own)) as view:
+            self.spark.sql(f"""
 merge into {settings.base} as t
-using {comparison.merge_source(view, count)} as s
+using {comparison.merge_source(view, count, settings)} as s
 on t.keyhash = s.keyhash
 when matched and s.{action} = 'put' then update set
     {sets},
     {LOAD} = case when s.keyhash = '' then {load} end{more}
 when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(names))}, {LOAD})
     values (s.keyhash, {", ".join(quoted(names, "s"))}, case when s.keyhash = '' then {error} end)""")
-        except Exception as error_raised:
+
+    @contextmanager
+    def _committing(self, marker: Marker) -> Iterator[None]:
+        """Tell by the marker what has become of a statement that fails: it was committed, or another run was first."""
+        try:
+            yield
+        except Exception as problem:
             after = self.tables.marker()
             if after is not None and after.load == self.id:
                 return  # the load was committed: what failed came after it
-            if after is None or after.load != marker.load or is_conflict(error_raised, settings):
-                raise_other_run(settings, error_raised)
-            raise error_raised
+            beaten = after is None or after.load != marker.load or is_conflict(problem, self.settings)
+            if beaten and not isinstance(problem, DbtRuntimeError):
+                raise_other_run(self.settings, problem)
+            raise
 
     def _write_sensitive(self, rows: DataFrame, count: int, layout: Layout) -> None:
         """Add the sensitive values of so many rows, by both digests; without the load's commit none is read."""

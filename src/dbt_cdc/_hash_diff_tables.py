@@ -282,7 +282,7 @@ class Tables:
         with viewed(rows) as view:
             self.spark.sql(f"""
 merge into {settings.sensitive_base} as t
-using {merge_source(view, count)} as s
+using {merge_source(view, count, settings)} as s
 on t.keyhash = s.keyhash and t.nonkeyhash = s.nonkeyhash
 when matched then update set {sets}
 when not matched then insert (keyhash, nonkeyhash, {", ".join(quoted(names))})

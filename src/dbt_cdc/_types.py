@@ -73,6 +73,7 @@ def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
     if taken:
         return []
     unlike, remedy = _unlike_fields(given if declared is None else declared, old)
+    remedy = remedy if declared is None else "Set the data_type to the table's"
     return [
         f"column '{name}': the table has type {old.simpleString()}, {source} has {got}{unlike}. "
         f"{remedy}, or rebuild with --full-refresh"
@@ -124,5 +125,5 @@ def nested_faults(name: str, declared: Any, given: Any) -> list[str]:
     unlike, remedy = _unlike_fields(given, declared)
     return [
         f"column '{name}': the model's data_type is {declared.simpleString()}, the data have {given.simpleString()}"
-        f"{unlike}: what does not fit would be lost silently. {remedy}"
+        f"{unlike}: what does not fit would be lost silently. {remedy}, or set the data_type to what the data have"
     ]

@@ -508,6 +508,18 @@ def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, mo
         loaded.load(*loser)
     loaded.check(Expected.of([first, winner, winner_then]))
 
+    # one whose commit is answered by an error stands
+    mark = Tables.mark
+
+    def unanswered(self: Tables, *arguments: Any) -> None:
+        mark(self, *arguments)
+        raise RuntimeError("connection reset")
+
+    monkeypatch.setattr(Tables, "mark", unanswered)
+    same = ("2020-01-04", rows(_1="x"), "full")
+    assert loaded.load(*same)["N"] == 1
+    loaded.check(Expected.of([first, winner, winner_then, same]))
+
 
 def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mixture(
     project: Project, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,7 @@
     {%- for option in ['sequence_by', 'system_sequence_by'] if reads_commits and plan.types.get('version') == 'string'
         and 'version' in dbt_cdc._unquoted_names(plan.options[option]) | map('lower') | list -%}
         {%- do faults.append(option ~ " can't be the `version` of table_changes, a commit's id as text, which does not sort: take"
-            ~ " its `ts`") -%}
+            ~ " its `ts`, or give a column of your own another name") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -105,13 +105,17 @@
     {%- endif -%}
     {%- set places = [] -%}
     {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}{%- do places.append(place) -%}{%- endfor -%}
-    {%- if places | length > 500 and flags.WHICH not in ['compile', 'generate'] -%}
-        {#- Spark reads no union of much more -#}
+    {#- Spark reads no union of much more than 500 -#}
+    {%- set kept = places[-500:] -%}
+    {%- if places | length > 500 and table.unchecked -%}
+        {%- do dbt_cdc._of_this_run().update({'too many commits': true}) -%}
+        {%- set kept = [] -%}
+    {%- elif places | length > 500 and flags.WHICH != 'compile' -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": " ~ places | length ~ " commits have to be compared, each with the"
             ~ " one before it, expected 500 at most; have the table keep a change feed (Iceberg: write it copy-on-write), or ask more"
             ~ " often, and now " ~ dbt_cdc._later_range("at or after " ~ dbt_cdc._commit_name(table, places[-501]))]) -%}
     {%- endif -%}
-    {%- for place in places -%}
+    {%- for place in kept -%}
         {%- set before = commits[place - 1].version if place > 0 else none -%}
         {%- do queries.append(dbt_cdc._two_versions(table, before, commits[place], place, held)) -%}
     {%- endfor -%}

@@ -57,11 +57,11 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
     {%- set waiting, table = '0', dbt_cdc._reaching_back(table, version, read_at) -%}
     {%- if dbt_cdc._history_faults(table, version, read_at) -%}
         {%- set waiting = 'needs --full-refresh' -%}
-    {%- elif table.timeline.feed_from is none and commits | length - dbt_cdc._place_of_version(table, version) > 500 -%}
-        {%- set waiting = 'more than 500 commits' -%}
     {%- elif last.version != version -%}
         {%- set changes = dbt_cdc._unread_changes(table, version, last.version) -%}
-        {%- set waiting = run_query('select count(*) from ' ~ changes)[0][0] | string -%}
+        {%- set too_many = dbt_cdc._of_this_run().pop('too many commits', false) -%}
+        {%- set waiting = 'changes of more than 500 commits' if too_many
+            else run_query('select count(*) from ' ~ changes)[0][0] | string -%}
     {%- endif -%}
     {#- a table that was rolled back ends before what was read -#}
     {%- set lag = [(last.micros - (edge.time | int)) // 1000000, 0] | max -%}

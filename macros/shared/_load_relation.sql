@@ -68,7 +68,8 @@
 {%- macro _is_not_built_yet(relation) -%}
     {#- `compile` and `docs generate` before the first run: what is not built yet can't be looked at. -#}
     {%- if flags.WHICH not in ['compile', 'generate'] or dbt_cdc._is_cte(relation) -%}{%- do return(false) -%}{%- endif -%}
-    {%- do return(not dbt_cdc._can_be_read(relation) if relation is string else dbt_cdc._load_relation(relation) is none) -%}
+    {%- do return(not dbt_cdc._can_be_read(relation) if relation is string
+                  else dbt_cdc._load_relation(dbt_cdc._whole_relation(relation)) is none) -%}
 {%- endmacro -%}
 
 

@@ -12,7 +12,8 @@
     {%- for node in found -%}{%- do names.append(node.package_name ~ '.' ~ node.name) -%}{%- endfor -%}
     {%- do exceptions.raise_compiler_error('dbt_cdc.' ~ command ~ ': ' ~ (
         "several packages have a snapshot '" ~ name ~ "': name one of " ~ names | sort | join(', ') if found
-        else dbt_cdc._unknown_name('snapshot', name, known))) -%}
+        else dbt_cdc._unknown_name('snapshot', name, known) if name
+        else "name one by --args '{snapshot: …}'. Known: " ~ known | sort | join(', '))) -%}
 {%- endmacro -%}
 
 

@@ -73,7 +73,7 @@ def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
     if taken:
         return []
     unlike, remedy = _unlike_fields(given if declared is None else declared, old)
-    remedy = remedy if declared is None else "Set the data_type to the table's"
+    remedy = remedy if declared is None else "Let the data_type, and the data, be what the table has"
     return [
         f"column '{name}': the table has type {old.simpleString()}, {source} has {got}{unlike}. "
         f"{remedy}, or rebuild with --full-refresh"
@@ -92,7 +92,8 @@ def _unlike_fields(given: Any, wanted: Any) -> tuple[str, str]:
     said = [f"lacks {', '.join(lacking)}"] if lacking else []
     said += [f"has more: {', '.join(more)}"] if more else []
     remedy = "Give the struct the same fields in the model (named_struct, transform; in Python read with a schema)"
-    return f", which {' and '.join(said) or 'has them in another order'}", f"{remedy}, or give it under a new name"
+    unlike = "has them in another order" if sorted(got) == sorted(own) else "has other fields"
+    return f", which {' and '.join(said) or unlike}", f"{remedy}, or give it under a new name"
 
 
 def _fields(kind: Any, within: str = "") -> list[str]:
@@ -125,5 +126,5 @@ def nested_faults(name: str, declared: Any, given: Any) -> list[str]:
     unlike, remedy = _unlike_fields(given, declared)
     return [
         f"column '{name}': the model's data_type is {declared.simpleString()}, the data have {given.simpleString()}"
-        f"{unlike}: what does not fit would be lost silently. {remedy}, or set the data_type to what the data have"
+        f"{unlike}: what does not fit would be lost silently. {remedy}"
     ]

@@ -463,7 +463,7 @@ WRONG = {
         ),
         [
             "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got true",
-            "option 'tombstone_retention' must be of type string, got 2",
+            "option 'tombstone_retention' must be a number and a unit such as '2 days', got 2",
             "option 'source_kind' stands beside meta, where nothing reads it: move it to meta: {dbt_cdc: {source_kind: …}}",
         ],
     ),

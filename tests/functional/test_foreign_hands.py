@@ -221,9 +221,11 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
             {
                 "models/others.yml": f"sources: [{{name: others, schema: {project.schema}_others, tables: [{{name: own}}]}}]",
                 "models/of_others.sql": "select * from {{ dbt_cdc.companion(source('others', 'own'), 'changes') }}",
+                "models/asked.sql": "select * from {{ dbt_cdc.table_changes(source('others', 'own')) }}",
             }
         )
         project.dbt("run", "--select", "of_others", "--empty")
+        project.dbt("compile", "--select", "asked", "--empty")
         assert project.columns("of_others") == [("op", "string")]
     finally:
         project.sql("drop schema {schema}_others cascade")

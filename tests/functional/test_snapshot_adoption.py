@@ -111,6 +111,8 @@ def test_adoption_says_what_it_needs(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
     project.error(*ADOPT[:-1], "{snapshot: orders}")
     assert "unknown snapshot 'orders'" in project.new_log()
+    project.error(*ADOPT[:2])
+    assert "name one by --args '{snapshot: …}'. Known: s" in project.new_log()
     project.error(*ADOPT)
     assert "does not ask for the columns" in project.new_log()
     project.configure(snapshots=ON)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -633,13 +634,28 @@ def test_a_view_over_deltas_feed_is_refused_and_an_operation_may_ask(changes: Ch
             f"{asked})[0].values() | list, info=true) %}}{{% endmacro %}}",
         }
     )
-    changes.create("long", "id int, v string")
-    changes.write("long", "insert into {t} values (1, 'a')")
-    log = Path(changes.project.rows("describe detail {schema}.long")[0][4].removeprefix("file:")) / "_delta_log"
-    for version in range(2, 504):  # as by writes, and by the drop of a column
-        operation = "DROP COLUMNS" if version == 3 else "WRITE"
-        info = {"timestamp": 0, "operation": operation, "operationParameters": {}}
-        (log / f"{version:020}.json").write_text(json.dumps({"commitInfo": info}))
+    for name in ("long", "unfed"):
+        changes.create(name, "id int, v string", feed=name == "long")
+        changes.write(name, "insert into {t} values (1, 'a')")
+    changes.project.write(
+        {
+            "models/s.yml": f"sources: [{{name: raw, schema: {changes.project.schema}, tables: [{{name: unfed}}]}}]",
+            "models/reader.sql": """
+                {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
+                select id, v from {{ dbt_cdc.ref_changes(source('raw', 'unfed'), by='version') }}
+            """,
+        }
+    )
+    changes.project.dbt("run", "--select", "reader")
+    for name in ("long", "unfed"):
+        place = changes.project.rows(f"describe detail {{schema}}.{name}")[0][4].removeprefix("file:")
+        for version in range(2, 504):  # as by writes, and by the drop of a column
+            operation = "DROP COLUMNS" if version == 3 and name == "long" else "WRITE"
+            info = {"timestamp": int(time.time() * 1000), "operation": operation, "operationParameters": {}}
+            (Path(place) / f"_delta_log/{version:020}.json").write_text(json.dumps({"commitInfo": info}))
+    changes.project.dbt("run-operation", "cdc_summary")
+    assert "by version  1          changes of more than 500 commits" in changes.project.new_log()
+    changes.project.dbt("compile", "--select", "reader", "--empty")
     changes.ask(long_ago="'{schema}.long', begin=1")
     changes.project.write({"analyses/asked.sql": f"select op from {{{{ {asked} }}}}"})
     changes.project.dbt("compile", "--select", "asked")

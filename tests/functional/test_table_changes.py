@@ -613,7 +613,7 @@ def test_a_clone_over_a_table_is_a_change_of_its_rows_as_far_as_the_feed_is_know
     changes.ask(**{f"of_{name}": f"'{{schema}}.{name}', unique_key='id'" for name in ("fed", "same", "copied")})
     changes.ask(**{f"bare_{begin}": f"'{{schema}}.bare', unique_key='id', begin={begin}" for begin in (1, 3)})
     message = changes.project.error("run")
-    assert "(1, latest] begins before the change feed, expected one that begins at or after version 2 (" in message
+    assert "(1, latest] begins before the change feed, expected one that begins at or after version 3 (" in message
 
     cloned, last = ("i", None, (1, "z", 7)), ("u", (1, "z", 7), (1, "c", 7))
     assert changes.answer("of_copied", "copied") == [cloned, last]

@@ -35,7 +35,7 @@
     {%- endif -%}
     {%- set faults = [] -%}
     {%- for name, type in columns.items() if not dbt_cdc._is_known_type(type) -%}
-        {%- set is_named = modules.re.match('\\s*(\\w*)', type).group(1) | lower in dbt_cdc._type_names() -%}
+        {%- set is_named = dbt_cdc._leading_name(type) in dbt_cdc._type_names() -%}
         {%- do faults.append(feed ~ ": column '" ~ name ~ "': " ~ (
             "type " ~ dbt_cdc._value_text(type) ~ " is none of Spark's, expected such as varchar(10), decimal(38,2) or array<int>"
             if is_named else dbt_cdc._unknown_name('type', type, dbt_cdc._type_names()))) -%}

@@ -25,9 +25,7 @@
         it runs, and takes no --exclude. -#}
     {%- set asking = [] -%}
     {%- for node in (dbt_cdc._selected_nodes() if selected_resources else [])
-        if (node.resource_type == 'snapshot' and dbt_cdc._asks_by_options(node))
-        or node.config.get('materialized') in ['hash_diff', 'apply_changes']
-        or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ') -%}
+        if dbt_cdc._names_package(node) or (node.resource_type == 'snapshot' and dbt_cdc._asks_by_options(node)) -%}
         {%- do asking.append(node.unique_id) -%}
     {%- endfor -%}
     {%- do return([asking | sort | join(', ') ~ ": dbt_cdc works on dbt-spark, and this target is of " ~ adapter.type()

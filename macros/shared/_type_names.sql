@@ -10,12 +10,16 @@
     {#- By the name that it begins with, its brackets, the length that a char has and the digits of decimals; else what stands within is
         Spark's to read. -#}
     {%- set others = ['byte', 'short', 'integer', 'long', 'real', 'dec', 'numeric', 'character', 'timestamp_ltz', 'interval'] -%}
-    {%- set name = modules.re.match('\\s*(\\w*)', type).group(1) | lower -%}
     {%- set closed = type.count('(') == type.count(')') and type.count('<') == type.count('>') -%}
     {%- set unsized = modules.re.search('(?i)(^|[<,:])\\s*(var)?char(acter)?\\s*([,>]|$)', type) -%}
     {%- for whole, fraction in modules.re.findall('(?i)\\b(?:dec|decimal|numeric)\\s*[(]\\s*(\\d+)\\s*,?\\s*(\\d*)\\s*[)]', type)
         if not 0 < whole | int <= 38 or (fraction or 0) | int > whole | int -%}
         {%- do return(false) -%}
     {%- endfor -%}
-    {%- do return(closed and not unsized and name in dbt_cdc._type_names() + others) -%}
+    {%- do return(closed and not unsized and dbt_cdc._leading_name(type) in dbt_cdc._type_names() + others) -%}
+{%- endmacro -%}
+
+
+{%- macro _leading_name(type) -%}
+    {%- do return(modules.re.match('\\s*(\\w*)', type).group(1) | lower) -%}
 {%- endmacro -%}

@@ -82,12 +82,16 @@ known as (
           pending        batches that were recorded but never applied, because their run was killed
           everything     whether one of those concerns all keys: it has a truncate, or is called so
           truncated      whether there ever was a truncate
-          purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter -#}
+          purge_due      whether to look for old tombstones: at most once a day, or once in a retention that is shorter
+          purged_until   the last purge has seen all events that were recorded up to here, a day before it, as a write may take its
+                         time; none where a truncate came since -#}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
     {#- by a run itself: the operation may have had a longer retention -#}
     {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged' and not coalesce(startswith(_dbt_cdc_batch, 'purge-'), false),"
         ~ " _dbt_cdc_processed_at, null))" -%}
+    {%- set recorded_at = "max(if(_dbt_cdc_kind = '%s', _dbt_cdc_processed_at, null))" -%}
+    {%- set purged_until = recorded_at % 'purged' ~ ' - interval 1 day' -%}
     {%- set query -%}
 select
     {{ dbt_cdc._apply_signature(batch) }} as signature,
@@ -96,6 +100,7 @@ select
         or exists({{ pending }}, batch -> endswith(batch, '{{ dbt_cdc._apply_all_keys_batch('') }}')) as everything,
     coalesce({{ purged_at }} <= greatest(current_timestamp() - interval {{ dbt_cdc._apply_span(retention) }},
                                          current_timestamp() - interval 1 day), true) as purge_due,
+    cast(if(coalesce({{ recorded_at % 'truncate' }} > {{ purged_until }}, false), null, {{ purged_until }}) as string) as purged_until,
     coalesce(bool_or(_dbt_cdc_kind = 'truncate'), false) as truncated,
     coalesce(bool_or(_dbt_cdc_kind = 'begun' and _dbt_cdc_batch = {{ dbt_cdc._literal(batch) }}), false) as recorded
 from {{ ledger }}

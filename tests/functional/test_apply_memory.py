@@ -85,7 +85,12 @@ MODELS = {
     "forgot2": model(COLUMNS, KEPT, stored_as_scd_type=2, **AT_ONCE),
     "emptied1": model(
         COLUMNS,
-        ["(2, 'n', 'U', 7), (null, null, 'T', 5)", "(2, 'n', 'U', 7)", "(1, 'late', 'U', 3), (2, 'older', 'U', 6)"],
+        [
+            "(2, 'n', 'U', 7), (null, null, 'T', 5)",
+            "(2, 'n', 'U', 7)",
+            "(1, 'late', 'U', 3), (2, 'older', 'U', 6)",
+            "(null, null, 'T', 7)",
+        ],
         apply_as_truncates="op = 'T'",
         **AT_ONCE,
     ),
@@ -141,12 +146,13 @@ class Memory:
     seen: dict[str, dict[str, list[tuple[Any, ...]]]] = field(default_factory=dict)
     deletes: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
     batches: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    emptied: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
 
     def run(self, number: int, *arguments: str) -> None:
         self.project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
 
-    def purge(self, retention: str) -> None:
-        self.project.dbt("run-operation", "purge_tombstones", "--args", f"{{model: kept1, retention: {retention}}}")
+    def purge(self, retention: str, table: str = "kept1") -> None:
+        self.project.dbt("run-operation", "purge_tombstones", "--args", f"{{model: {table}, retention: {retention}}}")
 
     def age(self, table: str, where: str = "true", hours: int = 72) -> None:
         """Time passes for what a ledger holds."""
@@ -197,7 +203,13 @@ def a_killed_run(memory: Memory) -> None:
     memory.run(2, "--select", "kept1")
     memory.look("the run after one that was killed")
     memory.age("kept1")
-    memory.run(3, "--select", "kept1", "kept2")
+    memory.age("emptied1", "_dbt_cdc_kind in ('upsert', 'truncate')")
+    upserts = "select id, _dbt_cdc_sequence from {schema}.emptied1__events where _dbt_cdc_kind = 'upsert' order by 1, 2"
+    memory.purge("0 seconds", "emptied1")
+    memory.emptied["nothing new"] = memory.project.rows(upserts)
+    memory.run(3, "--select", "kept1", "kept2", "emptied1")
+    memory.purge("0 seconds", "emptied1")
+    memory.emptied["a truncate"] = memory.project.rows(upserts)
     memory.look("the fourth batch")
 
 
@@ -235,6 +247,12 @@ def test_a_purge_forgets_that_old_batches_are_done_and_old_purges_and_not_that_t
         ("begun", BATCHES[table]),
         ("purged", 1),
     ]
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_purge_looks_at_keys_with_events_since_the_last_one_and_after_a_truncate_at_all(memory: Memory) -> None:
+    # truncated up to 5, then up to 7; what was outdone before the last purge and is still there would have been late
+    assert memory.emptied == {"nothing new": [(1, 3), (2, 6), (2, 7)], "a truncate": []}
 
 
 @pytest.mark.only_format("iceberg")

@@ -161,6 +161,8 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
         "stampless": ["all rows", "-", "2", "-"],
         "unkeyed": ["by version", "1", "the upstream lacks the key column id", "-"],
     }
+    project.error("run-operation", "reset_watermarks")
+    assert "give --args '{source: schema.table, destination: schema.table}', or one of the two" in project.log()
     project.error("run-operation", "reset_watermarks", "--args", "{source: ''}")
     assert "unknown source ''" in project.log()
     edge = f"{{source: {project.schema}.healthy, destination: {project.schema}.of_gone}}"

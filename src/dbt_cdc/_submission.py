@@ -83,6 +83,7 @@ class SessionPythonJobHelper(PythonJobHelper):
                 if OUTCOME in namespace:
                     raise NameError(f"a model can't have a variable {OUTCOME}: give it another name")
                 exec(generated, namespace)
+                namespace["model"] = _in_its_catalog(namespace["model"])
                 if target is not None:
                     frame = self._frame(namespace)
                     if target.is_batch and get_flags().EMPTY:  # dbt gives Python models whole upstreams then, too
@@ -123,6 +124,27 @@ class SessionPythonJobHelper(PythonJobHelper):
         frame = to_spark(namespace["model"](namespace["dbtObj"](reader(spark)), spark), spark)
         _logger.debug(f"{self.parsed_model['unique_id']}: model() returned after {perf_counter() - started:.2f} s")
         return frame
+
+
+def _in_its_catalog(model: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The model's function, which must leave the session in the catalog it finds: dbt names tables without theirs."""
+
+    def run(dbt: Any, spark: Any) -> Any:
+        expected = spark.catalog.currentCatalog()
+        try:
+            frame = model(dbt, spark)
+        finally:
+            found = spark.catalog.currentCatalog()
+            if found != expected:
+                spark.catalog.setCurrentCatalog(expected)
+        if found != expected:
+            raise DbtRuntimeError(
+                f"model() left the session, which other nodes share, in the catalog {found}; expected {expected}, where"
+                f" dbt has its tables: name tables in full, as in spark.table('{found}.schema.table')."
+            )
+        return frame
+
+    return run
 
 
 @contextmanager

@@ -204,3 +204,26 @@ def _lazy_errors(said: dict[str, list[str]], schema: str) -> None:
     assert said["unwritable"][0].startswith(f"while writing {schema}.unwritable: ")
     assert "missing" in said["unwritable"][0]
     assert not [line for lines in said.values() for line in lines if line.startswith("at ") or "JVM" in line]
+
+
+def test_a_model_that_leaves_the_session_in_another_catalog_is_refused(project: Project) -> None:
+    model = """
+        def model(dbt, spark):
+            spark.conf.set("spark.sql.catalog.lake", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
+            spark.conf.set("spark.sql.catalog.lake.url", "jdbc:derby:memory:lake;create=true")
+            spark.sql("use lake")
+            return spark.range(1)
+    """
+    project.configure(models={"+materialized": "table"})
+    project.write({"models/strays.py": model, "models/after.sql": "-- depends_on: {{ ref('strays') }}\nselect 1 as id"})
+    project.error("run")
+    assert project.run_results()["strays"]["message"].splitlines()[1:] == [
+        "  model() left the session, which other nodes share, in the catalog lake; expected spark_catalog, where dbt has its"
+        " tables: name tables in full, as in spark.table('lake.schema.table')."
+    ]
+    project.write({"models/strays.py": model.replace("range(1)", "range(1) + 1")})
+    project.error("run", "--select", "strays")  # its own error, and the catalog is back
+    assert "unsupported operand" in project.run_results()["strays"]["message"]
+    project.write({"models/strays.py": "def model(dbt, spark):\n    return spark.range(1)\n"})
+    project.dbt("run")
+    assert project.tables() == {"strays", "after"}

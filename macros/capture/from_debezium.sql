@@ -107,15 +107,19 @@
         {%- do padded.update({field: "lpad(coalesce(source['" ~ field ~ "'], '0'), 20, '0')"}) -%}
     {%- endfor -%}
             case
+                when source['snapshot'] = 'incremental' and source['connector'] in ('postgresql', 'oracle')
+                {%- for field, connectors in {'lsn': "'postgresql'", 'file': "'mysql', 'mariadb'", 'commit_lsn': "'sqlserver', 'db2'",
+                                              'scn': "'oracle'"}.items() %}
+                    or source['{{ field }}'] is null and source['connector'] in ({{ connectors }})
+                {%- endfor %} then raise_error(
+                    {{ dbt_cdc._literal("dbt_cdc: from_debezium: a row that an incremental snapshot of PostgreSQL or Oracle has read, or"
+                        ~ " whose source has no place in the connector's log (lsn, file, commit_lsn, scn), can't be put in order among"
+                        ~ " the changes; expected that place, or `sequence`: a column that follows the order in which Debezium wrote,"
+                        ~ " such as the offset in a topic of one partition; give it from the start") }})
                 when source['connector'] in ('mysql', 'mariadb')
                     then concat_ws('/', {{ dbt_cdc._debezium_binlog() }}, {{ padded.pos }}, {{ padded.row }})
                 when source['connector'] in ('sqlserver', 'db2')
                     then concat_ws('/', source['commit_lsn'], source['change_lsn'], {{ padded.event_serial_no }})
-                when source['connector'] in ('postgresql', 'oracle') and source['snapshot'] = 'incremental'
-                    or source['connector'] = 'postgresql' and source['lsn'] is null then raise_error(
-                    {{ dbt_cdc._literal("dbt_cdc: from_debezium: a row that an incremental snapshot has read, or without an lsn, has no"
-                        ~ " place among the changes of PostgreSQL or Oracle; expected `sequence`, such as the offset in its topic: give"
-                        ~ " it from the start") }})
                 when source['connector'] = 'oracle' then concat_ws('/', {{ padded.scn }}, trim(source['rs_id']), {{ padded.ssn }})
                 when source['connector'] = 'postgresql' then lpad(source['lsn'], 20, '0')
                 else lpad(coalesce(source['ts_ms'], ts_ms), 20, '0')

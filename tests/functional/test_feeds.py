@@ -366,6 +366,8 @@ IMAGE = "before struct<id: int>, after struct<id: int>, op string"
 ENVELOPE = "before: struct<id: int>, after: struct<id: int>, op: string"
 PACKED = f"lsn bigint, value struct<schema: string, payload: struct<{ENVELOPE}>>"
 
+PLACELESS = ("mysql", "sqlserver", "oracle")
+
 #: table: its rows, and their columns where these are not one of JSON
 MISREAD_TABLES: dict[str, tuple[list[Any], str]] = {
     "decimals": (texts([payload("c", 1, after={"amount": "1234"})]), "value string"),
@@ -374,6 +376,13 @@ MISREAD_TABLES: dict[str, tuple[list[Any], str]] = {
     "increments": (texts([payload("r", 1, after={"id": 1}, source=INCREMENTAL)]), "value string"),
     "reread": (texts([payload("r", 1, after={"id": 1}, source={"connector": "oracle", **REREAD})]), "value string"),
     "placeless": (texts([{**payload("c", 1, after={"id": 1}), "source": POSTGRES}]), "value string"),
+    **{
+        f"placeless_{connector}": (
+            texts([{**payload("c", 1, after={"id": 1}), "source": {"connector": connector, "ts_ms": 7}}]),
+            "value string",
+        )
+        for connector in PLACELESS
+    },
     "flattened": (texts([{"id": 1, "__op": "c"}]), "value string"),
     "broken": ([('{"op": "c", "after": {"id": ',)], "value string"),
     "documents": (texts([payload("c", 1, after=DOCUMENT)]), "value string"),
@@ -428,11 +437,11 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
         f"{name}_read": (
             f"from_debezium({table(name)}, columns={{'id': 'int'}})",
             (
-                "incremental snapshot has read, or without an lsn, has no place among the changes of PostgreSQL or Oracle; expected "
-                "`sequence`",
+                "or whose source has no place in the connector's log (lsn, file, commit_lsn, scn), can't be put in order among the"
+                " changes; expected that place, or `sequence`: a column that follows the order in which Debezium wrote",
             ),
         )
-        for name in ("increments", "placeless", "reread")
+        for name in ("increments", "placeless", "reread", *[f"placeless_{connector}" for connector in PLACELESS])
     },
     "flattened_read": (
         f"from_debezium({table('flattened')}, columns={{'id': 'int'}})",

@@ -92,7 +92,8 @@
 
 
 {%- macro _ignoring_errors(statement) -%}
-    {#- No macro can catch an error, but since version 4 Spark's own scripts can. Where one did, a query gives no rows. -#}
-    {%- if run_query('select version()')[0][0].split('.')[0] | int < 4 -%}{%- do return(statement) -%}{%- endif -%}
+    {#- No macro can catch an error, but Spark's own scripts can, which version 3 does not have and a session may have off (as it is in
+        4.0). Where one did, a query gives no rows. -#}
+    {%- if dbt_cdc._session_setting('spark.sql.scripting.enabled') | lower != 'true' -%}{%- do return(statement) -%}{%- endif -%}
     {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}
 {%- endmacro -%}

@@ -133,7 +133,7 @@ def test_a_named_version_is_an_instant_where_the_word_means_another_type(project
     assert ended == [(1, 1704067200, 1704153600)]
 
 
-def test_a_strict_store_assignment_policy_takes_what_the_package_writes(project: Project) -> None:
+def test_a_strict_session_without_scripts_takes_what_the_package_writes(project: Project) -> None:
     supply(project, "('a', 1)")
     image = APPLIED.replace("'sequence_by'", "'source_kind': 'snapshot', 'sequence_by'")
     image = image.replace("name, seq from", "name, seq, max(seq) over () as version from").replace("'seq'", "'version'")
@@ -144,7 +144,8 @@ def test_a_strict_store_assignment_policy_takes_what_the_package_writes(project:
             return dbt.source("raw", "people").select("name", "seq")
     """
     project.write({"snapshots/kept.sql": SNAPSHOT, "models/loaded.py": loaded})
-    with session_conf(project.spark, {"spark.sql.storeAssignmentPolicy": "STRICT"}):
+    settings = {"spark.sql.storeAssignmentPolicy": "STRICT", "spark.sql.scripting.enabled": "false"}
+    with session_conf(project.spark, settings):
         project.dbt("build")
         supply(project, "('a', 2)", "('b', 3)")
         for table in ("applied", "image"):  # a purge is due

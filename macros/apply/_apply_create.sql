@@ -1,8 +1,9 @@
 {#- The statements that make the tables of apply_changes. -#}
 
 {%- macro _apply_create_ledger(plan, query) -%}
-    {#- `or replace` where it may be there, or the format knows a table by nothing else. -#}
+    {#- `or replace` where it may be there, or the format knows a table by nothing else. Nothing reads its feed. -#}
     {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._shared_properties()) -%}
+    {%- do dbt_cdc._later_properties(properties, plan.format) -%}
     {%- do properties.update({'dbt_cdc.generation': plan.generation, 'dbt_cdc.columns': plan.order | tojson}) -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- do return(dbt_cdc._create_as(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',

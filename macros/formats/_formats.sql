@@ -5,7 +5,8 @@
     change_log        a log of row changes can be kept beside a table
     tells_renames     the history says which commits renamed a column
     column_names      table properties without which names such as `a b` or `a.b` are refused
-    set_later         table properties that can't be set by the statement that makes a table with those
+    set_later         table properties that can't be on in the statement that makes a table with those, and the settings by which a
+                      session switches them on for tables that do not name them
     own_columns       names of columns that it has itself: a table with another so named can't be read (Iceberg) or merged into (Delta)
     kept_prefix       what the names of columns begin with that it keeps in each table beside the table's own; none: keeps none
     feed_columns      names of columns, as regular expressions, beside which there can't be a change feed
@@ -26,7 +27,7 @@
             'change_log': true,
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
-            'set_later': [dbt_cdc._delta_feed()],
+            'set_later': {dbt_cdc._delta_feed(): 'spark.databricks.delta.properties.defaults.enableChangeDataFeed'},
             'own_columns': ['_metadata'],
             'kept_prefix': none,
             'feed_columns': ['_change_type', '_commit_version', '_commit_timestamp', '.*`.*'],
@@ -44,7 +45,7 @@
             'change_log': true,
             'tells_renames': false,
             'column_names': {},
-            'set_later': [],
+            'set_later': {},
             'own_columns': ['_file', '_pos', '_deleted', '_spec_id', '_partition', '_row_id', '_last_updated_sequence_number'],
             'kept_prefix': none,
             'feed_columns': [],
@@ -62,7 +63,7 @@
             'change_log': false,
             'tells_renames': false,
             'column_names': {},
-            'set_later': [],
+            'set_later': {},
             'own_columns': [],
             'kept_prefix': '_hoodie_',
             'feed_columns': [],

@@ -17,12 +17,15 @@
 
 
 {%- macro _later_properties(properties, format) -%}
-    {#- Takes those out of `properties`, which is changed, that can't stand beside the others in the creating statement, and gives
-        them, to be set afterwards. -#}
+    {#- Switches those off in `properties`, which is changed, that can't be on beside the others in the creating statement, whether
+        they are asked for there or by the session, and gives them, to be set afterwards. -#}
     {%- set abilities, later = dbt_cdc._formats()[format], {} -%}
-    {%- for name in abilities.set_later if name in properties and abilities.column_names.keys() | select('in', properties) | list -%}
-        {%- do later.update({name: properties.pop(name)}) -%}
+    {%- set beside = abilities.column_names.keys() | select('in', properties) | list -%}
+    {%- for name, default in abilities.set_later.items() if beside -%}
+        {%- set value = properties[name] if name in properties else dbt_cdc._session_setting(default) -%}
+        {%- if value | string | lower == 'true' -%}{%- do later.update({name: value}) -%}{%- endif -%}
     {%- endfor -%}
+    {%- for name in later -%}{%- do properties.update({name: 'false'}) -%}{%- endfor -%}
     {%- do return(later) -%}
 {%- endmacro -%}
 

@@ -15,8 +15,9 @@ class Format:
     replaceable: bool = False
     #: table properties without which names such as `a b` are refused
     column_names: Mapping[str, str] = field(default_factory=dict)
-    #: table properties that can't be set by the statement that makes a table with those
-    set_later: frozenset[str] = frozenset()
+    #: table properties that can't be on in the statement that makes a table with those, and the settings by which a
+    #: session switches them on for tables that do not name them
+    set_later: Mapping[str, str] = field(default_factory=dict)
     #: table properties without which an existing table gets no column of type `timestamp_ntz`
     timestamp_ntz: Mapping[str, str] = field(default_factory=dict)
     #: a session remembers tables as they were, for half a minute
@@ -41,7 +42,7 @@ _FORMATS = {
     "delta": Format(
         replaceable=True,
         column_names={"delta.columnMapping.mode": "name"},
-        set_later=frozenset({"delta.enableChangeDataFeed"}),
+        set_later={"delta.enableChangeDataFeed": "spark.databricks.delta.properties.defaults.enableChangeDataFeed"},
         timestamp_ntz={"delta.feature.timestampNtz": "supported"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
         r"(FIELD|TABLE|VIEW)_ALREADY_EXISTS|NON_EMPTY_LOCATION",

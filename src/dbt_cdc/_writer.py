@@ -15,7 +15,7 @@ from dbt_cdc._frames import viewed
 from dbt_cdc._sql import all_names, is_odd_name, literal, plain_type, quote
 
 if TYPE_CHECKING:  # pragma: no cover
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def write(frame: DataFrame, target: Target, *, replace: bool = True) -> None:
     names = [name for field in frame.schema.fields for name in all_names(field)]
     if target.is_intermediate:
         session.sql(f"drop table if exists {target.relation}")
-    properties, later = _table_properties(target.config, names)
+    properties, later = _table_properties(session, target.config, names)
     with viewed(frame) as view:
         session.sql(create_statement(target, f"select * from {view}", properties, replace=replace))
     if later:
@@ -89,13 +89,18 @@ def _options(config: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _table_properties(config: Mapping[str, Any], names: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _table_properties(
+    session: SparkSession, config: Mapping[str, Any], names: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Those that a table with columns of these names, those in structs among them, is made with, and gets then."""
     kind = format_of(config.get("file_format"))
     needed = kind.column_names if any(map(is_odd_name, names)) else {}
     properties = {**needed, **(config.get("tblproperties") or {})}
-    late = kind.set_later if kind.column_names.keys() & properties.keys() else frozenset()
-    return {n: v for n, v in properties.items() if n not in late}, {n: v for n, v in properties.items() if n in late}
+    if not kind.column_names.keys() & properties.keys():
+        return properties, {}
+    asked = {name: properties.get(name, session.conf.get(default, None)) for name, default in kind.set_later.items()}
+    later = {name: value for name, value in asked.items() if str(value).lower() == "true"}
+    return {**properties, **dict.fromkeys(later, "false")}, later
 
 
 def _properties(keyword: str, properties: Mapping[str, Any]) -> str:

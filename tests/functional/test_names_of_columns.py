@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.project import Project
+from tests.support.spark import session_conf
 
 NAMES = {"delta": "_Metadata", "iceberg": "_Deleted"}
 MODELS = {
@@ -96,6 +97,8 @@ def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(pro
 
 @pytest.mark.only_format("delta")
 def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(project: Project) -> None:
+    """A feed that the table's properties ask for, the change log, or the session: not of `applied` by the last run."""
+    by_default = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
     feed = "tblproperties={'delta.enableChangeDataFeed': 'true'}"
     snapshot = MODELS["snapshots/snapped.yml"].replace("check_cols: [v]", "check_cols: all, " + feed.replace("=", ": "))
     applied, options = MODELS["models/applied.sql"], "'sequence_by': 'v'"
@@ -107,7 +110,6 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
         {
             **MODELS,
             "models/hashed.py": MODELS["models/hashed.py"].replace('"id"', f'"id", {feed}'),
-            "models/applied.sql": applied.replace("unique_key", f"{feed}, unique_key"),
             "models/logged.sql": logged,
             "models/copied.py": table,
             "snapshots/snapped.yml": snapshot,
@@ -117,12 +119,14 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
     for day in (1, 2, 3):
         project.sql("drop table if exists {schema}.rows")
         project.sql(f"create table {{schema}}.rows using parquet as select 1 as id, {day} as v, 'x{day}' as `a b`")
-        project.dbt("build", *(["--full-refresh"] if day == 3 else []), "--vars", f"{{day: {day}}}")
+        with session_conf(project.spark, {by_default: "true" if day < 3 else "false"}):
+            project.dbt("build", *(["--full-refresh"] if day == 3 else []), "--vars", f"{{day: {day}}}")
         for name in ("applied", "logged", "copied", "hashed"):
             assert project.rows(f"select id, v, `a b` from {{schema}}.{name}") == [(1, day, f"x{day}")]
         for name in tables:
             kept = dict(project.rows(f"show tblproperties {{schema}}.{name}"))
-            assert (kept["delta.enableChangeDataFeed"], kept["delta.columnMapping.mode"]) == ("true", "name"), name
+            is_on = "false" if name == "applied" and day == 3 else "true"
+            assert (kept["delta.enableChangeDataFeed"], kept["delta.columnMapping.mode"]) == (is_on, "name"), name
     assert project.rows("select v, `a b` from {schema}.snapped order by v") == [(1, "x1"), (2, "x2"), (3, "x3")]
     assert project.rows("select op, before, after.`a b` from {schema}.logged__changes") == [("i", None, "x3")]
 

@@ -90,13 +90,13 @@
     {%- if stale is not none -%}{%- do adapter.drop_relation(stale) -%}{%- endif -%}
     {%- if not commits -%}{%- do return(none) -%}{%- endif -%}
     {%- set properties = {
-        'dbt_cdc.change_log': mode,
-        'dbt_cdc.key': table.key | join('\n') | lower,
+        'dbt_cdc.change_log': mode, 'dbt_cdc.key': table.key | join('\n') | lower,
         'dbt_cdc.from': commits[-1].version, 'dbt_cdc.from_micros': commits[-1].micros,
         'dbt_cdc.upto': commits[-1].version, 'dbt_cdc.upto_micros': commits[-1].micros,
     } -%}
     {%- do properties.update(dbt_cdc._properties_of_names(table.columns | map(attribute='name'), table.format,
                                                            table.columns | map(attribute='dtype'))) -%}
+    {%- do dbt_cdc._later_properties(properties, table.format) -%}{#- nothing reads a log's feed -#}
     {%- do properties.update(dbt_cdc._for_format('log_properties', table.format)(table.relation)) -%}
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}
     {%- call statement('change_log', auto_begin=false) -%}

@@ -8,8 +8,15 @@
 
 {%- macro _own_among(properties) -%}
     {#- As text by name; nothing for a table that is not the package's. -#}
-    {%- set kept = {} -%}
-    {%- for name, value in properties.items() if name.startswith('dbt_cdc.') -%}{%- do kept.update({name: value[::2]}) -%}{%- endfor -%}
+    {%- set kept, faults = {}, [] -%}
+    {%- for name, value in properties.items() if name.startswith('dbt_cdc.') -%}
+        {%- if '(redacted)' in value -%}
+            {%- do faults.append("Spark hides the table property '" ~ name ~ "', which the package keeps: spark.sql.redaction.options.regex"
+                                 ~ " or spark.redaction.regex matches it; give the session a pattern that does not") -%}
+        {%- endif -%}
+        {%- do kept.update({name: value[::2]}) -%}
+    {%- endfor -%}
+    {%- do dbt_cdc._raise_faults(faults) -%}
     {%- do return(kept) -%}
 {%- endmacro -%}
 

@@ -114,7 +114,12 @@ class Tables:
     def properties(self, table: str) -> dict[str, str]:
         """All properties of a table, ours without the blanks that they are stored with."""
         rows = self.spark.sql(f"show tblproperties {table}").collect()
-        return {name: _unspaced(name, value) for name, value in rows}
+        hidden = [name for name, value in rows if name.startswith(OWN) and "(redacted)" in value]
+        if hidden:
+            matched = "spark.sql.redaction.options.regex or spark.redaction.regex matches it"
+            said = f"Spark hides the table property '%s': {matched}. Give the session a pattern that does not"
+            fail(self.settings.node, [said % name for name in hidden])
+        return {name: value[::2] if name.startswith(OWN) else value for name, value in rows}
 
     def create(
         self,
@@ -392,7 +397,3 @@ def _spaced(properties: dict[str, str]) -> dict[str, str]:
 def _listed(properties: dict[str, str]) -> str:
     """As a statement has them between brackets."""
     return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in _spaced(properties).items())
-
-
-def _unspaced(name: str, value: str) -> str:
-    return value[::2] if name.startswith(OWN) else value

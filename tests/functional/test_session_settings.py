@@ -23,6 +23,11 @@ APPLIED = """
               meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'data_before_after'}}) }}
     select name, seq from {{ source('raw', 'people') }}
 """
+LOADED = """
+    def model(dbt, spark):
+        dbt.config(materialized="hash_diff", unique_key="name", meta={"dbt_cdc": {"change_log": "key_op"}})
+        return dbt.source("raw", "people").select("name", "seq")
+"""
 SNAPSHOT = """
     {% snapshot kept %}
     {{ config(unique_key='name', strategy='timestamp', updated_at='stamp',
@@ -63,7 +68,8 @@ def test_settings_under_which_names_and_texts_mean_others_are_refused_where_the_
                 def model(dbt, spark):
                     dbt.ref("applied")
                     return dbt_cdc.table_changes(dbt, spark, "applied")
-            """
+            """,
+            "models/loaded.py": LOADED.replace(', meta={"dbt_cdc": {"change_log": "key_op"}}', ""),
         }
     )
     settings = ("caseSensitive", "parser.quotedRegexColumnNames", "parser.escapedStringLiterals")
@@ -76,13 +82,17 @@ def test_settings_under_which_names_and_texts_mean_others_are_refused_where_the_
             error = project.error("run")
         finally:
             server.unsetConf(f"spark.sql.{fixed}")
-    users = "model.consumer.applied, model.consumer.asked, model.consumer.reader"
+    users = ", ".join(f"model.consumer.{name}" for name in ("applied", "asked", "loaded", "reader"))
     for name in (*settings, fixed):
         assert f"    - {users}: spark.sql.{name} must be false, got true" in error
     assert "dbt_cdc: nothing was written:\n" in error
     assert project.tables() == {"people", "plain"}
     project.dbt("run")
     assert project.rows("select * from {schema}.applied") == [("O'Brien", 1)]
+    with session_conf(project.spark, {"spark.sql.redaction.options.regex": "generation|first_load"}):
+        error = project.error("run")
+    for name, mark in (("generation", ", which the package keeps: "), ("first_load", ": ")):
+        assert f"    - Spark hides the table property 'dbt_cdc.{name}'{mark}spark.sql.redaction.options.regex" in error
 
 
 @pytest.mark.one_format("iceberg")
@@ -138,12 +148,7 @@ def test_a_strict_session_without_scripts_takes_what_the_package_writes(project:
     image = APPLIED.replace("'sequence_by'", "'source_kind': 'snapshot', 'sequence_by'")
     image = image.replace("name, seq from", "name, seq, max(seq) over () as version from").replace("'seq'", "'version'")
     write(project, reader=READER, by_version=READER_BY_VERSION, image=image)
-    loaded = """
-        def model(dbt, spark):
-            dbt.config(materialized="hash_diff", unique_key="name", meta={"dbt_cdc": {"change_log": "key_op"}})
-            return dbt.source("raw", "people").select("name", "seq")
-    """
-    project.write({"snapshots/kept.sql": SNAPSHOT, "models/loaded.py": loaded})
+    project.write({"snapshots/kept.sql": SNAPSHOT, "models/loaded.py": LOADED})
     settings = {"spark.sql.storeAssignmentPolicy": "STRICT", "spark.sql.scripting.enabled": "false"}
     with session_conf(project.spark, settings):
         project.dbt("build")

@@ -1,18 +1,43 @@
 {%- macro _session_faults(users) -%}
-    {#- Settings under which texts or names mean others than what this package and dbt write. Asked where nodes of the run use the
-        package: `users`. -#}
+    {#- Settings under which texts or names mean others than what this package and dbt write, or by which rows are lost. Asked where
+        nodes of the run use the package: `users`. -#}
     {%- set faults = [] -%}
-    {%- if not users -%}{%- do return([]) -%}{%- endif -%}
+    {%- for names, settings in dbt_cdc._refused_settings(users) -%}
+        {%- for name, (refused, expected, why) in settings.items()
+            if dbt_cdc._session_setting(name) | upper == refused | upper -%}
+            {%- do faults.append(names | join(', ') ~ ": " ~ name ~ " must be " ~ expected ~ ", got " ~ refused ~ ": " ~ why
+                                 ~ "; take the setting out of the profile") -%}
+        {%- endfor -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _refused_settings(users) -%}
+    {#- Pairs: those of `users` that are concerned, and the settings: name -> the value that is refused, what is expected, and why. -#}
+    {%- set by_format, pairs = {}, [] -%}
+    {%- for user in users -%}
+        {%- do by_format.setdefault(dbt_cdc._file_format(graph.nodes[user].config), []).append(user) -%}
+    {%- endfor -%}
+    {%- if users -%}{%- do pairs.append([users, dbt_cdc._settings_of_meaning()]) -%}{%- endif -%}
+    {%- for format, names in by_format.items() if format in dbt_cdc._formats() -%}
+        {%- do pairs.append([names, dbt_cdc._for_format('refused_settings', format)()]) -%}
+    {%- endfor -%}
+    {%- do return(pairs) -%}
+{%- endmacro -%}
+
+
+{%- macro _settings_of_meaning() -%}
+    {%- set settings = {} -%}
     {%- for name, why in {
         'spark.sql.parser.escapedStringLiterals': "values with quotes or backslashes would be written as others",
         'spark.sql.parser.quotedRegexColumnNames': "quoted names of columns would be taken for patterns",
         'spark.sql.caseSensitive': "a column would be another where it is spelled with other capitals",
         'spark.sql.hive.thriftServer.singleSession': "threads would change each other's time zone and temporary views",
-    }.items() if dbt_cdc._session_setting(name) | lower == 'true' -%}
-        {%- do faults.append(users | join(', ') ~ ": " ~ name ~ " must be false, got true: " ~ why
-                             ~ "; take the setting out of the profile") -%}
+    }.items() -%}
+        {%- do settings.update({name: ['true', 'false', why]}) -%}
     {%- endfor -%}
-    {%- do return(faults) -%}
+    {%- do return(settings) -%}
 {%- endmacro -%}
 
 

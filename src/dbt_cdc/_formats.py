@@ -32,6 +32,9 @@ class Format:
     overwrite_since: Mapping[str, str] = field(default_factory=dict)
     #: settings of a session by which it writes to a branch of a table that has such
     branch_settings: tuple[str, ...] = ()
+    #: settings of a session under which its tables do not hold or give what is written: the value refused, and what is
+    #: expected
+    refused_settings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     #: a merge looks for its rows' keys in a join of its own, to which few rows can be sent (Iceberg's is an outer one)
     sends_merged: bool = False
     #: the config `unique_key` is an option of the table
@@ -47,6 +50,11 @@ _FORMATS = {
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"
         r"(FIELD|TABLE|VIEW)_ALREADY_EXISTS|NON_EMPTY_LOCATION",
         current_version="describe history {} limit 1",
+        refused_settings={
+            "spark.sql.files.ignoreMissingFiles": ("true", "false"),
+            "spark.sql.files.ignoreCorruptFiles": ("true", "false"),
+            "spark.sql.parquet.outputTimestampType": ("TIMESTAMP_MILLIS", "TIMESTAMP_MICROS or INT96"),
+        },
         sends_merged=True,
     ),
     "iceberg": Format(
@@ -58,6 +66,7 @@ _FORMATS = {
         current_version="select snapshot_id from {}.refs where name = 'main'",
         overwrite_since={"isolation-level": "serializable", "validate-from-snapshot-id": "{}"},
         branch_settings=("spark.wap.branch", "spark.wap.id"),
+        refused_settings={"spark.sql.storeAssignmentPolicy": ("LEGACY", "ANSI or STRICT")},
     ),
     "hudi": Format(keyed=True),
 }

@@ -85,13 +85,14 @@ def branch_faults(tables: Tables) -> list[str]:
     return [f"{said}, and the tables have write.wap.enabled: loads go to the main branch. Unset it in the session"]
 
 
-def setting_faults(spark: SparkSession) -> list[str]:
-    """Settings of this session, which need not be dbt's own, under which texts or names mean others."""
+def setting_faults(spark: SparkSession, file_format: str = "") -> list[str]:
+    """Settings of this session, which need not be dbt's own, under which texts mean others or rows are lost."""
     names = ("parser.escapedStringLiterals", "parser.quotedRegexColumnNames", "caseSensitive")
+    settings = {f"spark.sql.{name}": ("true", "false") for name in names}
     return [
-        f"spark.sql.{name} must be false, got true. Take the setting out of the session"
-        for name in names
-        if str(spark.conf.get(f"spark.sql.{name}", "false")).lower() == "true"
+        f"{name} must be {expected}, got {refused}. Take the setting out of the session"
+        for name, (refused, expected) in {**settings, **format_of(file_format).refused_settings}.items()
+        if str(spark.conf.get(name, None)).upper() == refused.upper()
     ]
 
 

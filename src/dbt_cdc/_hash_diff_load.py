@@ -65,8 +65,8 @@ class Load:
         self.held: list[DataFrame] = []
 
     def run(self, frame: DataFrame) -> Outcome:
-        faults = setting_faults(self.spark) + foreign_faults(self.tables) + branch_faults(self.tables)
-        fail(self.settings.node, faults)
+        faults = setting_faults(self.spark, self.settings.format)
+        fail(self.settings.node, faults + foreign_faults(self.tables) + branch_faults(self.tables))
         marker = self.tables.marker()
         previous = None if self.settings.full_refresh else marker  # the load that this one follows
         stored = self.tables.stored() if previous else None

@@ -181,8 +181,14 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
 
     # what this session would take for something else; dbt's own may be another
     with (
-        session_conf(project.spark, {"spark.sql.parser.quotedRegexColumnNames": "true"}),
-        pytest.raises(DbtRuntimeError, match="quotedRegexColumnNames must be false, got true"),
+        session_conf(
+            project.spark,
+            {"spark.sql.parser.quotedRegexColumnNames": "true", "spark.sql.storeAssignmentPolicy": "legacy"},
+        ),
+        pytest.raises(
+            DbtRuntimeError,
+            match=r"(?s)quotedRegexColumnNames must be false, got true.*Policy must be ANSI or STRICT, got LEGACY",
+        ),
     ):
         loaded.load("2020-01-01", rows(_1="a"))
     assert project.tables() == set()

@@ -23,6 +23,15 @@ APPLIED = """
               meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'data_before_after'}}) }}
     select name, seq from {{ source('raw', 'people') }}
 """
+#: By format, those that are refused there alone: the value, and what is expected.
+REFUSED = {
+    "delta": {
+        "files.ignoreMissingFiles": ("true", "false"),
+        "files.ignoreCorruptFiles": ("true", "false"),
+        "parquet.outputTimestampType": ("TIMESTAMP_MILLIS", "TIMESTAMP_MICROS or INT96"),
+    },
+    "iceberg": {"storeAssignmentPolicy": ("LEGACY", "ANSI or STRICT")},
+}
 LOADED = """
     def model(dbt, spark):
         dbt.config(materialized="hash_diff", unique_key="name", meta={"dbt_cdc": {"change_log": "key_op"}})
@@ -149,6 +158,14 @@ def test_a_strict_session_without_scripts_takes_what_the_package_writes(project:
     image = image.replace("name, seq from", "name, seq, max(seq) over () as version from").replace("'seq'", "'version'")
     write(project, reader=READER, by_version=READER_BY_VERSION, image=image)
     project.write({"snapshots/kept.sql": SNAPSHOT, "models/loaded.py": LOADED})
+    refused = REFUSED[project.file_format]
+    with session_conf(project.spark, {f"spark.sql.{name}": value for name, (value, _) in refused.items()}):
+        error = project.error("build")
+    for name, (value, expected) in refused.items():
+        assert (
+            f"model.consumer.reader, snapshot.consumer.kept: spark.sql.{name} must be {expected}, got {value}" in error
+        )
+    assert project.tables() == {"people"}
     settings = {"spark.sql.storeAssignmentPolicy": "STRICT", "spark.sql.scripting.enabled": "false"}
     with session_conf(project.spark, settings):
         project.dbt("build")

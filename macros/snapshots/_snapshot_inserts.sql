@@ -52,9 +52,10 @@
 
 {%- macro _or_shown_twice(shape) -%}
     {#- dbt's dbt_scd_id is made of what the session's clock shows of an instant: where clocks go back, an hour's second time is
-        shown as its first. -#}
+        shown as its first, and another session's zone may show the open record's instant as this one. -#}
     {%- if shape.time_type != 'timestamp' -%}{%- do return('') -%}{%- endif -%}
-    {%- do return(' or coalesce(cast(cast(dbt_cdc_updated_at as timestamp_ntz) as timestamp_ltz) <> dbt_cdc_updated_at, false)') -%}
+    {%- do return(' or cast(cast(dbt_cdc_updated_at as timestamp_ntz) as timestamp_ltz) <> dbt_cdc_updated_at'
+                  ~ ' or dbt_cdc_new_scd_id = dbt_cdc_scd_id') -%}
 {%- endmacro -%}
 
 

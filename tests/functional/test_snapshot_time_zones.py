@@ -109,7 +109,7 @@ def test_open_records_are_read_and_found_in_every_pairing_of_zones(project: Proj
 
 
 @pytest.mark.one_format("delta")
-def test_versions_of_an_hour_that_clocks_show_twice_have_ids_of_their_own(project: Project) -> None:
+def test_versions_of_times_that_clocks_show_twice_have_ids_of_their_own(project: Project) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT_OF_HOURS})
     with in_zone(project, "America/New_York"):
         for at in ("05:30", "06:00", "06:30", "07:30"):
@@ -125,8 +125,11 @@ def test_versions_of_an_hour_that_clocks_show_twice_have_ids_of_their_own(projec
         ("2024-11-03 01:30:00", 6.5, False),
         ("2024-11-03 02:30:00", 7.5, True),
     ]
-    assert project.rows("select count(distinct dbt_scd_id) from {schema}.s") == [(4,)]
-    assert project.rows("select op, count(*) from {schema}.s__changes group by op order by op") == [("i", 4), ("u", 3)]
+    with in_zone(project, "America/Los_Angeles"):  # shows of the next what New York showed of the last
+        supply(project, "(1, timestamp '2024-11-03 10:30:00Z')", "id, at")
+        snapshot(project)
+    assert project.rows("select count(distinct dbt_scd_id) from {schema}.s") == [(5,)]
+    assert project.rows("select op, count(*) from {schema}.s__changes group by op order by op") == [("i", 5), ("u", 4)]
 
 
 def check(project: Project, table: str, zone: str) -> None:

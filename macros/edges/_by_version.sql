@@ -38,13 +38,13 @@
 
 {%- macro _history_faults(table, version, read_at) -%}
     {#- What keeps the changes since a watermark from being told. A table that was dropped and made anew counts its versions
-        from 0 again: the commit's time tells. -#}
+        from 0 again: the commit's time tells. A version that is itself a time comes no second time. -#}
     {%- set remedy = ", so what was deleted since is not known: run this model with --full-refresh"
                      ~ (", which drops its events and their history" if model.config.materialized == 'apply_changes' else '')
                      ~ ", or `dbt run-operation reset_watermarks` to read all rows and keep those that were deleted since" -%}
     {%- set read = "version " ~ version ~ " of " ~ table.source ~ ", which this model has read last, " -%}
     {%- for commit in table.timeline.commits if commit.version == version -%}
-        {%- if commit.micros | string != read_at -%}
+        {%- if commit.micros | string != read_at and not dbt_cdc._formats()[table.format].timed_versions -%}
             {%- do return([read ~ "has another commit time now (the table was made anew, its files were copied, or Delta's in-commit"
                            ~ " timestamps were switched off)" ~ remedy]) -%}
         {%- elif not dbt_cdc._is_told_since(table, version) -%}

@@ -2,6 +2,7 @@
     capture           hash_diff and apply_changes can write it
     version           what errors call a version: what `version as of` takes, and table_changes gives as `version`
     ordered_versions  a later version is the greater number
+    timed_versions    a version is the text of its commit's time, which readers in other zones take for other instants
     change_log        a log of row changes can be kept beside a table
     tells_renames     the history says which commits renamed a column
     column_names      table properties without which names such as `a b` or `a.b` are refused
@@ -24,6 +25,7 @@
             'capture': true,
             'version': 'commit version',
             'ordered_versions': true,
+            'timed_versions': false,
             'change_log': true,
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
@@ -42,6 +44,7 @@
             'capture': true,
             'version': 'snapshot id',
             'ordered_versions': false,
+            'timed_versions': false,
             'change_log': true,
             'tells_renames': false,
             'column_names': {},
@@ -60,6 +63,7 @@
             'capture': false,
             'version': 'instant',
             'ordered_versions': true,
+            'timed_versions': true,
             'change_log': false,
             'tells_renames': false,
             'column_names': {},

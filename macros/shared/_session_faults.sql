@@ -9,7 +9,20 @@
                                  ~ "; take the setting out of the profile") -%}
         {%- endfor -%}
     {%- endfor -%}
-    {%- do return(faults) -%}
+    {%- do return(faults + dbt_cdc._unheeded_faults(users)) -%}
+{%- endmacro -%}
+
+
+{%- macro _unheeded_faults(users) -%}
+    {#- Spark's thrift server takes no settings of Spark from a profile: texts would be read in its own time zone, not the profile's. -#}
+    {%- set name, credentials = 'spark.sql.session.timeZone', adapter.config.credentials -%}
+    {%- set given = (credentials.server_side_parameters | default({}, true)).get(name) -%}
+    {%- if not users or not given or credentials.method | string not in ['thrift', 'http', 'odbc'] -%}{%- do return([]) -%}{%- endif -%}
+    {%- set found = dbt_cdc._session_setting(name) -%}
+    {%- if found | lower == given | lower -%}{%- do return([]) -%}{%- endif -%}
+    {%- do return([users | join(', ') ~ ": " ~ name ~ " is " ~ given ~ " in the profile's server_side_parameters, which this server does"
+                   ~ " not heed over " ~ credentials.method ~ ", got " ~ found ~ ": start the server with it, or put the server's own into"
+                   ~ " the profile"]) -%}
 {%- endmacro -%}
 
 

@@ -77,9 +77,11 @@ class Load:
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
         again = previous is not None and self.settings.effective_date <= previous.effective_date
+        lacking = [column.name for column in layout.columns if not column.source]
         self._log_stage(
             f"reads and compares the {self.settings.extract_type} load of {self.settings.effective_date}"
             + (", in place of what was loaded for that date and since" if again else "")
+            + (f"; the data have no column {', '.join(lacking)}: NULL there" if lacking else "")
         )
         try:
             if self.settings.reads_a_part:

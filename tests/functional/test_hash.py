@@ -102,6 +102,7 @@ def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project:
             "models/of_inner.sql": "select {{ dbt_cdc.hash(ref('inner')) }} as d from {{ ref('inner') }}",
             "models/wrong.sql": "select {{ dbt_cdc.hash(['a'], 'md55') }} as d",
             "models/deep.sql": "select {{ dbt_cdc.hash(ref('source_rows')) }} as d from {{ ref('source_rows') }}",
+            "models/empty.sql": "{% set none_left = ['a'] | reject('equalto', 'a') | list %} select {{ dbt_cdc.hash(none_left) }} as d",
         }
     )
     said = project.error("run")
@@ -110,6 +111,7 @@ def test_an_unknown_algorithm_and_a_map_inside_another_type_are_refused(project:
     said = project.error("run")
     assert "column 'deep' is a array<map<string,int>>" in said
     assert "column 'far' is a struct<f0:int," in said
+    assert "dbt_cdc.hash: got no columns, expected at least one" in said
     assert (
         "__dbt__cte__inner has no columns that can be asked for (an ephemeral model, a unit test's input, or not built yet)"
         in said

@@ -365,15 +365,26 @@ FED = {
 
 
 @pytest.mark.only_format("delta")  # whose history gives its parameters over thrift as no JSON
-def test_a_feed_that_was_switched_on_late_is_told_over_thrift(
+def test_a_feed_that_was_switched_on_late_and_a_zone_that_is_not_heeded_are_told_over_thrift(
     tmp_path: Path, table_format: str, server: Server
 ) -> None:
-    output = {**thrift(server.thrift_port), "schema": "fed_late"}
+    zone = {"spark.sql.session.timeZone": "{{ var('zone', 'UTC') }}"}
+    output = {**thrift(server.thrift_port), "schema": "fed_late", "server_side_parameters": zone}
     project = make_project(tmp_path, output, table_format, FED, **{"+materialized": "table"})
     query = "select op, was, became from fed_late.since_then order by op, was"
-    commands = [["run-operation", "write_orders"], ["run", "--select", "too_early"], ["run", "--select", "since_then"]]
+    early = ["run", "--select", "too_early"]
+    commands = [
+        ["run-operation", "write_orders"],
+        early,
+        [*early, "--vars", "{zone: Asia/Tokyo}"],
+        ["run", "--select", "since_then"],
+    ]
     told = run(project, commands, [query], remote=server.connect_url)
-    assert [success for success, _ in told["dbt"]] == [True, False, True], told["dbt"]
+    assert [success for success, _ in told["dbt"]] == [True, False, False, True], told["dbt"]
+    assert (
+        "model.consumer.too_early: spark.sql.session.timeZone is Asia/Tokyo in the profile's server_side_parameters, which"
+        " this server does not heed over thrift, got UTC: start the server with it"
+    ) in " ".join(map(str, told["dbt"][2][1].values()))
     message = told["dbt"][1][1]["too_early"]
     assert "(0, latest] begins before the change feed, expected one that begins at or after version 1 (" in message
     assert told["rows"] == [[["d", "a", "None"], ["i", "None", "b"], ["u", "b", "c"]]]

@@ -62,8 +62,8 @@
 
 
 {%- macro _plain_node_faults(given) -%}
-    {#- Before the first node runs: a log that was never written would be missed only when it is needed, and an option that
-        nothing knows is a typing mistake. -#}
+    {#- Before the first node runs: a log that was never written would be missed only when it is needed, an option that nothing
+        knows is a typing mistake, and a wrong value of those of `ref_changes` would wait for the model to call that. -#}
     {%- set faults, known = [], {} -%}
     {%- for options in (dbt_cdc._options_by_owner() if given else {}).values() -%}{%- do known.update(options) -%}{%- endfor -%}
     {%- for name, node in given.items() -%}
@@ -73,6 +73,11 @@
         {%- for option in node.options if option not in known -%}
             {%- do faults.append(name ~ " (" ~ node.kind ~ "): unknown option '" ~ option ~ "'" ~ dbt_cdc._suggestion(option, known)
                 ~ " Correct it in its meta.dbt_cdc, or take it out") -%}
+        {%- endfor -%}
+        {%- for option, rule in dbt_cdc._reader_options().items() if option not in dbt_cdc._log_options() -%}
+            {%- for fault in dbt_cdc._value_faults(option, rule, node.options.get(option)) -%}
+                {%- do faults.append(name ~ " (" ~ node.kind ~ "): " ~ fault) -%}
+            {%- endfor -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}

@@ -87,7 +87,10 @@ def test_options_that_nothing_reads_are_told(project: Project) -> None:
 
 
 def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: Project) -> None:
-    typo = "{'sequence_by': 'seq', 'ref_change_by': 'version', 'change_log': 'key_op', 'other': 1}"
+    typo = (
+        "{'sequence_by': 'seq', 'ref_change_by': 'version', 'ref_changes_by': 'versoin', 'ref_changes_column': 2,"
+        " 'change_log': 'key_op', 'other': 1}"
+    )
     apart = "columns: [{name: id}, {name: ssn, config: {meta: {dbt_cdc: {sensitive: true}}}}]"
     project.write(
         {
@@ -108,6 +111,9 @@ def test_options_that_nothing_knows_stop_the_run_before_its_first_node(project: 
         "model.consumer.typo (table): unknown option 'ref_change_by', did you mean 'ref_changes_by'? Correct it in its "
         "meta.dbt_cdc, or take it out",
         "model.consumer.typo (table): unknown option 'other'. Correct it in its meta.dbt_cdc, or take it out",
+        "model.consumer.typo (table): option 'ref_changes_by' must be one of column, version, got \"versoin\", did you mean "
+        "'version'?",
+        "model.consumer.typo (table): option 'ref_changes_column' must be of type string, got 2",
         "model.consumer.apart (apply_changes): column 'ssn' has meta.dbt_cdc, got {\"sensitive\": true}, but only hash_diff models "
         "have options of columns: take it out, or make it one",
         "model.consumer.spelt: nothing reads 'dbt-cdc' in meta: write it dbt_cdc",

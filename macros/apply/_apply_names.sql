@@ -1,11 +1,14 @@
 {#- Which columns an option means, which reach the target, and in what order. -#}
-{%- macro _apply_columns(wanted, option, names, faults) -%}
-    {#- The columns an option names, spelled as the batch spells them; a fault for each that it does not have. -#}
-    {%- set found = [] -%}
+{%- macro _apply_columns(wanted, option, names, faults, kept_out={}) -%}
+    {#- The columns an option names, spelled as the batch spells them; a fault for each that it does not have. `kept_out`: those that it
+        has and that mean nothing to the option, and why. -#}
+    {%- set found, there = [], names + kept_out.keys() | list -%}
     {%- for given in wanted -%}
-        {%- set own = dbt_cdc._spelled(given if given in names else dbt_cdc._unquoted(given), names) -%}
+        {%- set own = dbt_cdc._spelled(given if given in there else dbt_cdc._unquoted(given), there) -%}
         {%- if own in names -%}
             {%- do found.append(own) -%}
+        {%- elif own in kept_out -%}
+            {%- do faults.append(option ~ ": the column '" ~ dbt_cdc._unquoted(given) ~ "' " ~ kept_out[own] ~ ": take it off the list") -%}
         {%- else -%}
             {%- do faults.append(option ~ ": " ~ dbt_cdc._unknown_name('column', own, names)) -%}
         {%- endif -%}

@@ -48,15 +48,19 @@
 {%- macro _apply_roles(plan) -%}
     {#- Marks each payload column: tracked (makes a new version), ignore_null, partial (an event may leave it as it was). -#}
     {%- set options, names = plan.options, plan.payload | map(attribute='name') | list -%}
-    {%- set faults = plan.faults -%}
-    {%- set track = dbt_cdc._apply_columns(options.track_history_column_list or [], 'track_history_column_list',
-                                           names + plan.key, faults) -%}
-    {%- set untrack = dbt_cdc._apply_columns(options.track_history_except_column_list or [],
-                                             'track_history_except_column_list', names + plan.key, faults) -%}
-    {%- set ignore = dbt_cdc._apply_columns(options.ignore_null_updates_column_list or [],
-                                            'ignore_null_updates_column_list', names, faults) -%}
+    {%- set faults, with_key, absent, keys = plan.faults, names + plan.key, {}, {} -%}
+    {%- for name in plan.names -%}
+        {%- do absent.update({name: 'does not reach the table (by column_list, except_column_list or on_schema_change)'}) -%}
+    {%- endfor -%}
+    {%- for name in plan.key -%}{%- do keys.update({name | lower: 'is a key, which is never NULL'}) -%}{%- endfor -%}
+    {%- set track = dbt_cdc._apply_columns(options.track_history_column_list or [], 'track_history_column_list', with_key, faults,
+                                           absent) -%}
+    {%- set untrack = dbt_cdc._apply_columns(options.track_history_except_column_list or [], 'track_history_except_column_list',
+                                             with_key, faults, absent) -%}
+    {%- set ignore = dbt_cdc._apply_columns(options.ignore_null_updates_column_list or [], 'ignore_null_updates_column_list',
+                                            names, faults, dict(absent, **keys)) -%}
     {%- set heed = dbt_cdc._apply_columns(options.ignore_null_updates_except_column_list or [],
-                                          'ignore_null_updates_except_column_list', names + plan.key, faults) -%}
+                                          'ignore_null_updates_except_column_list', with_key, faults, absent) -%}
     {%- for column in plan.payload -%}
         {%- set ignore_null = column.name in ignore if ignore else
                               (column.name not in heed if heed else options.ignore_null_updates is true) -%}

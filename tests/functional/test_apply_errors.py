@@ -506,6 +506,19 @@ WRONG = {
         at_once(FIRST, {**SCD2, "except_column_list": ["opp", "seq"], "track_history_column_list": ["w"]}),
         ["unknown column 'opp', did you mean 'op'?", "unknown column 'w'"],
     ),
+    "columns_that_mean_nothing_there": (
+        at_once(
+            FIRST,
+            {**SCD2, "track_history_column_list": ["Op", "v"], "ignore_null_updates_column_list": ["ID", "seq", "w"]},
+        ),
+        [
+            "track_history_column_list: the column 'Op' does not reach the table (by column_list, except_column_list or"
+            " on_schema_change): take it off the list",
+            "ignore_null_updates_column_list: the column 'ID' is a key, which is never NULL: take it off the list",
+            "ignore_null_updates_column_list: the column 'seq' does not reach the table (by column_list, except_column_list or",
+            "ignore_null_updates_column_list: unknown column 'w'. Known: v",
+        ],
+    ),
     "unknown_set_column": (
         at_once(
             batch("(1, 'z', 'U', 9, array('v', 'w'))", "id, v, op, seq, cols"), {**GOOD, "columns_to_update": "cols"}

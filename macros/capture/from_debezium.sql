@@ -78,10 +78,10 @@
             case
                 when op in ('d', 't') or (op in ('c', 'u', 'r') and after is not null) then true
                 when op = 'm' or is_tombstone then false
-                else raise_error({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(feed.relation)
-                    ~ " has a row that is no Debezium envelope: "
-                    ~ "its op is missing or none of c, u, d, r, t, m, or its after is no row. Expected before, after, op, source, "
-                    ~ "ts_ms; messages flattened by ExtractNewRecordState are none: give those before it") }})
+                else raise_error(concat({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(feed.relation)
+                    ~ " has a row that is no Debezium envelope: its op is missing or none of c, u, d, r, t, m, or its after is no row,"
+                    ~ " got op ") }}, coalesce(op, 'NULL'), {{ dbt_cdc._literal(". Expected before, after, op, source, ts_ms; messages"
+                    ~ " flattened by ExtractNewRecordState are none: give those before it") }}))
             end
     )
 

@@ -56,7 +56,8 @@
     {%- set faults = [] -%}
     {%- for name, rule in spec.items() if given.get(name) is not none -%}
         {%- if rule.get('rival') and given[name] and given.get(rule.rival) -%}
-            {%- do faults.append("give '" ~ name ~ "' or '" ~ rule.rival ~ "', not both") -%}
+            {%- do faults.append("give '" ~ name ~ "' or '" ~ rule.rival ~ "', not both, got " ~ dbt_cdc._value_text(given[name]) ~ " and "
+                                 ~ dbt_cdc._value_text(given[rule.rival])) -%}
         {%- endif -%}
         {%- for other, allowed in rule.get('under', {}).items() if options[other] not in allowed -%}
             {%- set set_to, needed = other ~ ": " ~ options[other] | string | lower, allowed | join(' or ') | lower -%}

@@ -353,7 +353,7 @@ WRONG = {
             "option 'track_history_column_list' must name at least one column, got []; leave it out instead",
             "option 'stored_as_scd_type' must be one of 1, 2, bitemporal, got 3",
             "the config 'unique_key' is required",
-            "give 'column_list' or 'except_column_list', not both",
+            "give 'column_list' or 'except_column_list', not both, got [\"id\"] and [\"op\"]",
             "option 'tombstone_retention' must be a number and a unit",
             "option 'max_delete_fraction' must lie between 0 and 1, got 2",
         ],

@@ -445,7 +445,10 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
     },
     "flattened_read": (
         f"from_debezium({table('flattened')}, columns={{'id': 'int'}})",
-        ("flattened has a row that is no Debezium envelope",),
+        (
+            "flattened has a row that is no Debezium envelope: its op is missing or none of c, u, d, r, t, m, or its after is no row,"
+            " got op NULL. Expected before, after, op, source, ts_ms;",
+        ),
     ),
     "broken_read": (
         f"from_debezium({table('broken')}, columns={{'id': 'int'}})",
@@ -457,7 +460,7 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "documents_read": (
         f"from_debezium({table('documents')}, columns={{'_id': 'int'}})",
-        ("documents has a row that is no Debezium envelope",),
+        ("documents has a row that is no Debezium envelope", "its after is no row, got op c. Expected before,"),
     ),
     "hex_read": (
         f"from_debezium({table('hex_texts')}, columns={{'photo': 'binary'}})",
@@ -751,7 +754,9 @@ def test_dms_rows_with_another_operation_fail(project: Project) -> None:
         }
     )
     message = project.error("run")
-    assert "changes has a row with another operation than I, U, D in Op" in message
+    assert (
+        "changes has a row with another operation than I, U, D in Op, got 'X'; expected DMS output, give the" in message
+    )
     assert "from_dms: column 'ratio' of type double can't order changes, expected text, a timestamp, a date" in message
     assert project.tables() == {"changes"}
     project.sql("delete from {schema}.changes")

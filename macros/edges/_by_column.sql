@@ -5,7 +5,11 @@
 
 {%- macro _read_by_column(relation, column) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column'} -%}
-    {%- set existing = dbt_cdc._load_relation(relation) -%}
+    {%- set existing, writes = dbt_cdc._load_relation(relation), dbt_cdc._writes_tables() -%}
+    {#- files, as in parquet.`/folder`, can be read and not described -#}
+    {%- if existing is none and writes and not dbt_cdc._can_be_read(relation) -%}
+        {%- do dbt_cdc._raise_faults(["ref_changes: " ~ edge.source ~ " does not exist; build it first"]) -%}
+    {%- endif -%}
     {%- set columns = dbt_cdc._columns_of(relation) if existing is not none else [] -%}
     {%- set stamp = dbt_cdc._column_named(columns, column) -%}
     {%- if columns and stamp is none -%}
@@ -24,7 +28,6 @@
     {%- endif -%}
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
     {#- `compile`, `show` and `docs generate` move nothing, and so need no bound -#}
-    {%- set writes = dbt_cdc._writes_tables() -%}
     {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) if writes else {'bound': none, 'unstamped': true} -%}
     {%- set is_bounded = writes and not existing.is_view -%}
     {%- do edge.update({

@@ -426,6 +426,11 @@ REFUSED = {
         incremental("merge", "unique_key='id'", "dbt_cdc.ref_changes('orders', column='m')"),
         "column m of schema.orders is of type map<string,int>, which can't be a watermark: ref_changes needs a timestamp, date,",
     ),
+    "of_what_is_not_there": refused(
+        incremental("merge", "unique_key='id'", "dbt_cdc.ref_changes(source('raw', 'absent'))"),
+        "model.consumer.of_what_is_not_there can't run, nothing was written:",
+        "ref_changes: schema.absent does not exist; build it first",
+    ),
     "idle_column": refused(
         READER + "select id from {{ dbt_cdc.ref_changes('orders', by='version', unique_key='id', column='id') }}",
         'ref_changes: column has no meaning by version, got "id": take it out, or read by column',
@@ -540,6 +545,7 @@ def refusals(spark: SparkSession, target: dict[str, Any]) -> Iterator[tuple[Proj
                 "models/orders.sql": "{{ config(materialized='table') }} select 1 as id, map('a', 1) as m",
                 "models/inline.sql": "{{ config(materialized='ephemeral') }}" + NEW,
                 "models/nothing.sql": "{{ config(materialized='ephemeral') }} select 1 as id",
+                "models/raw.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: absent}}]}}]",
                 **{f"models/{n}.yml": f"models: [{{name: {n}, config: {config}}}]" for n, config in configs.items()},
             }
         )

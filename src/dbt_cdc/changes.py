@@ -5,7 +5,7 @@ The dbt package's own macros write the query, in the dbt process that runs the m
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from dbt_cdc._macros import run_macro, running_model, table_of, upstream_of
@@ -40,8 +40,8 @@ def table_changes(
             names a table unknown to dbt.
         name: The same by keyword, where it is one name.
         v: The version of a versioned model; ``version`` is the same, as in ``dbt.ref``.
-        begin: Where the range begins, exclusive: a version, a timestamp (in the session's time zone unless it says its
-            own) or ``'earliest'``, which is the default.
+        begin: Where the range begins, exclusive: a version, a timestamp or ``'earliest'``, the default. Without a zone
+            a ``datetime`` is in the process's, as ``collect()`` gives it, all else (pandas', too) in the session's.
         end: Where the range ends, inclusive, given like ``begin``; by default the latest commit.
         format: ``cdc`` (every change), ``latest_state`` (the newest of each key) or ``net`` (one change per key).
         unique_key: The key columns; by default those of the table's model or, in an ``apply_changes`` model, of that
@@ -67,4 +67,6 @@ def table_changes(
 
 
 def _bound(bound: str | int | date | None) -> str | int | None:
+    if type(bound) is datetime and bound.tzinfo is None:  # not of pandas, which toPandas() gives in the session's zone
+        bound = bound.astimezone()
     return bound.isoformat() if isinstance(bound, date) else bound

@@ -40,6 +40,11 @@
         {%- endif -%}
     {%- endif -%}
     {%- do dbt_cdc._raise_faults(faults, about='changes of ' ~ table.source ~ ': ') -%}
+    {%- if earliest and from >= 0 and table.log is none
+            and (not timeline.whole or dbt_cdc._writes_rows(timeline.commits[:from + 1])) -%}
+        {%- do log('dbt_cdc: ' ~ dbt_cdc._running() ~ ': changes of ' ~ table.source ~ ' up to ' ~ dbt_cdc._commit_name(table, from)
+                   ~ " are gone, 'earliest' begins after it", info=true) -%}
+    {%- endif -%}
     {%- do return({'begin': from, 'end': to, 'fed': fed}) -%}
 {%- endmacro -%}
 

@@ -14,7 +14,7 @@
     {%- do return({
         'commits': commits,
         'feed_from': fed_from if is_on else none,
-        'feed_lacks': is_on and whole and fed_from == switched_on and dbt_cdc._delta_writes_rows(commits[:switched_on]),
+        'feed_lacks': is_on and whole and fed_from == switched_on and dbt_cdc._writes_rows(commits[:switched_on]),
         'images_from': [kept, allowed] | max,
         'whole': whole,
         'renamed': renamed,
@@ -45,16 +45,6 @@
         {%- endif -%}
     {%- endfor -%}
     {%- do return(fed.since or 0) -%}
-{%- endmacro -%}
-
-
-{%- macro _delta_writes_rows(first_commits) -%}
-    {#- `first_commits`: a table's first, which may have made it without rows. -#}
-    {%- for commit in first_commits -%}
-        {%- set makes_it = loop.first and commit.operation in ['CREATE TABLE', 'CREATE OR REPLACE TABLE'] -%}
-        {%- if not (commit.quiet or makes_it) -%}{%- do return(true) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- do return(false) -%}
 {%- endmacro -%}
 
 

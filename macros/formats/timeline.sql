@@ -74,3 +74,13 @@
                                ~ scope | map(attribute='version') | join(', ') ~ ') limit 1') -%}
     {%- do return(listed.rows | length > 0) -%}
 {%- endmacro -%}
+
+
+{%- macro _writes_rows(first_commits) -%}
+    {#- `first_commits`: a table's first, which may have made it without rows. -#}
+    {%- for commit in first_commits -%}
+        {%- set makes_it = loop.first and commit.operation in ['CREATE TABLE', 'CREATE OR REPLACE TABLE'] -%}
+        {%- if not (commit.quiet or makes_it) -%}{%- do return(true) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- do return(false) -%}
+{%- endmacro -%}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -87,6 +88,10 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
     told = {line.split(":")[0]: line for line in changes.project.error("run").replace("\n  ", " ").splitlines()}
     inserted, updated = ("i", None, (3, "c")), ("u", (1, "a"), (1, "z"))
     assert changes.answer("fed_allowed", "fed") == [inserted, updated]
+    gone = re.findall(
+        r"(\w+): changes of \S+ up to version (\d) \(.*\) are gone, 'earliest' begins", changes.project.log()
+    )
+    assert sorted(gone) == [("fed_allowed", "2"), ("replaced_all", "1"), ("shrunk_all", "3")]
     assert (
         "(1, latest] begins before the change feed, expected one that begins at or after version 2 ("
         in told["fed_gone"]

@@ -396,6 +396,8 @@ def test_what_was_vacuumed_or_expired_is_an_error_that_says_what_is_left(changes
             bare_all="'{schema}.bare', unique_key='id'",
         )
     message = changes.project.error("run")
+    assert f".earliest: changes of {changes.project.schema}.old up to version {begin} (" in changes.project.log()
+    assert changes.project.log().count(" are gone, 'earliest' begins after it") == 1  # without a feed all rows are told
     newest = ("i", None, (9, "n"))
     expected = [newest] if changes.format == "delta" else [("u", (1, "a"), (1, "z")), newest]
     assert changes.answer("kept", "old") == expected

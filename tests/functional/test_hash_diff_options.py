@@ -159,7 +159,9 @@ def test_columns_are_cast_kept_apart_and_left_out_of_the_comparison_as_their_yam
     prepare(project, YAML.replace(DAY, "2020-01-04"))
     land(project, 'FR,1,"Ann, B"', "FR,2,", "DE,1,Cy", header="country,nr,full name")
     assert run(project, "") == {"I": 0, "U": 2, "D": 0, "X": 0, "N": 1}
-    assert re.findall("data have no column (.*): NULL there", project.log()) == ["salary, loaded_at, score, born, city, ssn"]
+    assert re.findall("data have no column (.*): NULL there", project.log()) == [
+        "salary, loaded_at, score, born, city, ssn"
+    ]
     assert state(project) == [
         ("DE", 1, "Cy", None, None, "02", "N"),
         ("FR", 1, "Ann, B", None, None, None, "U"),

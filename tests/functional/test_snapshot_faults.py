@@ -144,7 +144,10 @@ def test_all_wrong_options_and_names_are_told_at_once_before_anything_is_written
     assert "'max_delete_fraction' must lie between 0 and 1, got 2" in error
     write(project, "{effective_timestamp_type: timestamp}")
     error = project.error("snapshot")
-    assert "'effective_timestamp_type' has a meaning under 'operational_metadata: true' only, got 'oper" in error
+    assert (
+        "'effective_timestamp_type' has a meaning under 'operational_metadata: true' only, got 'operational_metadata: false'"
+        " (the default): change that" in error
+    )
     write(project, "{operational_metadata: true}")
     columns = COLUMNS + ", Update_Timestamp, dbt_cdc_loaded_at, `#rows`, Dbt_unique_key_2"
     supply(project, "(1, 'eu', 'a', 'b', 'c', 'd', 5)", columns)

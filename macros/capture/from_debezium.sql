@@ -108,9 +108,10 @@
     {%- endfor -%}
             case
                 when source['snapshot'] = 'incremental' and source['connector'] in ('postgresql', 'oracle')
-                {%- for field, connectors in {'lsn': "'postgresql'", 'file': "'mysql', 'mariadb'", 'commit_lsn': "'sqlserver', 'db2'",
-                                              'scn': "'oracle'"}.items() %}
-                    or source['{{ field }}'] is null and source['connector'] in ({{ connectors }})
+                {#- before anything is recorded, SQL Server has no LSN to give to the rows of a snapshot: they come first #}
+                {%- for field, is_due in {'lsn': "= 'postgresql'", 'file': "in ('mysql', 'mariadb')", 'scn': "= 'oracle'",
+                                          'commit_lsn': "in ('sqlserver', 'db2') and op <> 'r'"}.items() %}
+                    or source['{{ field }}'] is null and source['connector'] {{ is_due }}
                 {%- endfor %} then raise_error(
                     {{ dbt_cdc._literal("dbt_cdc: from_debezium: a row that an incremental snapshot of PostgreSQL or Oracle has read, or"
                         ~ " whose source has no place in the connector's log (lsn, file, commit_lsn, scn), can't be put in order among"

@@ -19,18 +19,28 @@
     {%- set given = (credentials.server_side_parameters | default({}, true)).get(name) -%}
     {%- if not users or not given or credentials.method | string not in ['thrift', 'http', 'odbc'] -%}{%- do return([]) -%}{%- endif -%}
     {%- set found = dbt_cdc._session_setting(name) -%}
-    {%- if found | lower == given | lower -%}{%- do return([]) -%}{%- endif -%}
+    {%- if found == given or dbt_cdc._show_same_times(given, found) -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([users | join(', ') ~ ": " ~ name ~ " is " ~ given ~ " in the profile's server_side_parameters, which this server does"
                    ~ " not heed over " ~ credentials.method ~ ", got " ~ found ~ ": start the server with it, or put the server's own into"
                    ~ " the profile"]) -%}
 {%- endmacro -%}
 
 
+{%- macro _show_same_times(zone, other) -%}
+    {#- Whether they are names of one zone (UTC, Etc/UTC): by a winter and a summer of the past and the present. -#}
+    {%- set utc = "to_utc_timestamp(cast(day as timestamp_ntz), {})" -%}
+    {%- do return(run_query("select bool_and(" ~ utc.format(dbt_cdc._literal(zone)) ~ " = " ~ utc.format(dbt_cdc._literal(other))
+        ~ ") from values ('1995-01-15'), ('1995-07-15'), ('2025-01-15'), ('2025-07-15') as days(day)")[0][0]) -%}
+{%- endmacro -%}
+
+
 {%- macro _refused_settings(users) -%}
     {#- Pairs: those of `users` that are concerned, and the settings: name -> the value that is refused, what is expected, and why. -#}
     {%- set by_format, pairs = {}, [] -%}
-    {%- for user in users -%}
-        {%- do by_format.setdefault(dbt_cdc._file_format(graph.nodes[user].config), []).append(user) -%}
+    {%- for user in users if graph.nodes[user].resource_type in ['model', 'snapshot'] -%}
+        {%- set settings = graph.nodes[user].config -%}
+        {%- set own = dbt_cdc._file_format(settings) if settings.materialized in ['hash_diff', 'apply_changes'] else none -%}
+        {%- do by_format.setdefault(own or settings.get('file_format'), []).append(user) -%}
     {%- endfor -%}
     {%- if users -%}{%- do pairs.append([users, dbt_cdc._settings_of_meaning()]) -%}{%- endif -%}
     {%- for format, names in by_format.items() if format in dbt_cdc._formats() -%}

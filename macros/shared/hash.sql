@@ -10,7 +10,7 @@
         {%- do exceptions.raise_compiler_error(
             "dbt_cdc.hash: " ~ dbt_cdc._unknown_name('algorithm', algorithm, digests.keys() | list)) -%}
     {%- endif -%}
-    {%- if execute and columns is not string and columns.identifier is not defined and not columns -%}
+    {%- if dbt_cdc._writes_tables() and execute and columns is not string and columns.identifier is not defined and not columns -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.hash: got no columns, expected at least one: all rows would have one digest") -%}
     {%- endif -%}
     {%- do return(digests[algorithm].replace('{}', dbt_cdc._hash_pre_image(columns))) -%}

@@ -698,7 +698,11 @@ def test_positions_sort_as_the_logs_of_their_sources_and_instants_stay_what_they
     store(
         project,
         "raw",
-        texts([payload("u", 1, after={"id": n}, source=s) for n, s in enumerate(sources)]),
+        texts(
+            [payload("u", 1, after={"id": n}, source=s) for n, s in enumerate(sources)]
+            # before anything is recorded, a snapshot has no LSN
+            + [payload("r", 1, after={"id": 6}, source={"connector": "sqlserver", "snapshot": "true"})]
+        ),
         "value string",
     )
     numbers = ["1.50E1", "-0E-10", "100E-1", "-7.000", "+.5", "1e+3"]
@@ -732,6 +736,7 @@ def test_positions_sort_as_the_logs_of_their_sources_and_instants_stay_what_they
         (3, f"{scn}/0x0000b1.00012ab3.0020/{zero}"),
         (4, f"{scn}/{zero}"),
         (5, "00000001700000000000"),
+        (6, zero),
     ]
     read = [Decimal(text) for text in ("-7.0", "0.0", "0.5", "10.0", "15.0", "1000.0")]
     assert project.rows("select amount from {schema}.amounts order by amount") == [(number,) for number in read]

@@ -218,9 +218,14 @@ def test_a_model_that_leaves_the_session_in_another_catalog_is_refused(project: 
     project.write({"models/strays.py": model, "models/after.sql": "-- depends_on: {{ ref('strays') }}\nselect 1 as id"})
     project.error("run")
     assert project.run_results()["strays"]["message"].splitlines()[1:] == [
-        "  model() left the session, which other nodes share, in the catalog lake; expected spark_catalog, where dbt has its"
-        " tables: name tables in full, as in spark.table('lake.schema.table')."
+        "  the session, which all nodes of a run share, is in the catalog lake after model(); expected spark_catalog, where"
+        " dbt has its tables: name tables in full, as in spark.table('lake.schema.table')."
     ]
+    load = model.replace(
+        "spark.conf", 'dbt.config(materialized="hash_diff", unique_key="id")\n            spark.conf', 1
+    )
+    project.write({"models/strays.py": load})
+    assert "is in the catalog lake after model()" in project.error("run", "--select", "strays")
     project.write({"models/strays.py": model.replace("range(1)", "range(1) + 1")})
     project.error("run", "--select", "strays")  # its own error, and the catalog is back
     assert "unsupported operand" in project.run_results()["strays"]["message"]

@@ -91,4 +91,4 @@ lock: setup ## compile requirements/*.in to pinned versions
 
 clean: ## remove what set-up, demo and tests made
 	rm -rf $(VENV) $(HUDI) warehouse target logs integration_tests/target integration_tests/logs \
-	  integration_tests/dbt_packages integration_tests/warehouse
+	  integration_tests/dbt_packages integration_tests/warehouse .hypothesis .mypy_cache .pytest_cache .ruff_cache derby.log

@@ -30,10 +30,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import cpu_seconds
 from dbt.adapters.spark import session
 from pyspark.sql import SparkSession
 
+from benchmarks.measure import cpu_seconds
 from tests.support.project import Project, words_of
 from tests.support.spark import profile_target, start_session, target_settings
 

@@ -17,7 +17,6 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measure import cpu_seconds
-
 from tests.support.project import Project
 from tests.support.spark import profile_target, start_session, target_settings
 

@@ -20,6 +20,7 @@ import tempfile
 from pathlib import Path
 
 import yaml
+
 from benchmarks.measure import HEADER, ROOT, Cost, machine, measured, spark_with
 
 KEYS = [f"keycol{i}" for i in range(1, 6)]

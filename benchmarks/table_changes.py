@@ -13,9 +13,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import cpu_seconds
 from pyspark.sql import SparkSession
 
+from benchmarks.measure import cpu_seconds
 from tests.support.changes import FEED_ON, LOG_HOOKS, Changes
 from tests.support.project import Project
 from tests.support.spark import UNASKED, profile_target, start_session, target_settings

@@ -1,4 +1,4 @@
-{#- What is wrong with a batch alone, found by one query before anything is written. -#}
+{#- What is wrong with a batch alone, found before anything is written. -#}
 {%- macro _apply_check_batch(plan) -%}
     {#- Looks at the batch alone, by one query and one for casts: sets plan.wrong, rows, deletes, truncates and bounds, and adds
         what is wrong to plan.faults. -#}

@@ -23,7 +23,7 @@ moments as (
         bool_or(_dbt_cdc_kind = 'delete') as _dbt_cdc_deleted,
         max(_dbt_cdc_processed_at) as _dbt_cdc_last_processed_at
     from {{ ledger }} as recorded
-    left semi join old on {{ dbt_cdc._apply_same(key, 'recorded', 'old') }}
+    left semi join old on {{ dbt_cdc._same(key, 'recorded', 'old') }}
     where _dbt_cdc_kind in ('upsert', 'delete')
     group by {{ keys }}, _dbt_cdc_sequence
 ),
@@ -36,7 +36,7 @@ idle as (
 select distinct {{ dbt_cdc._quoted_list(key, 'recorded') | join(', ') }},
        recorded._dbt_cdc_sequence, recorded._dbt_cdc_kind, recorded._dbt_cdc_hash
 from {{ ledger }} as recorded
-inner join idle on {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence'], 'recorded', 'idle') }}
+inner join idle on {{ dbt_cdc._same(key + ['_dbt_cdc_sequence'], 'recorded', 'idle') }}
 where
     recorded._dbt_cdc_kind in ('upsert', 'delete')
     and idle._dbt_cdc_deleted and idle._dbt_cdc_after_nothing
@@ -66,7 +66,7 @@ events as (
         max(_dbt_cdc_sequence) over (partition by {{ keys }}) as _dbt_cdc_last_event,
         max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_processed_at, null)) over (partition by {{ keys }}) as _dbt_cdc_deleted_at
     from {{ ledger }}{% if purged_until is not none %} as recorded
-    left semi join due on {{ dbt_cdc._apply_same(key, 'recorded', 'due') }}{% endif %}
+    left semi join due on {{ dbt_cdc._same(key, 'recorded', 'due') }}{% endif %}
     where _dbt_cdc_kind in ('upsert', 'delete')
 ),
 

@@ -37,7 +37,7 @@ select
         or coalesce(last_moments._dbt_cdc_last_event._dbt_cdc_sequence <= {{ truncated }}, false)) as closed,
     count(*) as live
 from live
-left join last_moments on {{ dbt_cdc._apply_same(plan.key, 'live', 'last_moments') }}
+left join last_moments on {{ dbt_cdc._same(plan.key, 'live', 'last_moments') }}
     {%- endset -%}
     {%- set row = run_query(query)[0] -%}
     {%- if not row['live'] or row['closed'] / row['live'] <= limit -%}{%- do return([]) -%}{%- endif -%}

@@ -30,7 +30,7 @@ select
     {%- for column in plan.payload %}, {{ dbt_cdc._quote(column.name) }}{% endfor %}
 from events
 {%- if has_known %}
-left anti join known on {{ dbt_cdc._apply_same(dbt_cdc._apply_event_identity(plan), 'events', 'known') }}
+left anti join known on {{ dbt_cdc._same(dbt_cdc._apply_event_identity(plan), 'events', 'known') }}
 {%- endif %}
 union all
 {{ dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'begun', plan.batch,

@@ -11,7 +11,7 @@ present as (
     select target.*
     from {{ plan.target }} as target
     {%- if batches is not none %}
-    left semi join touched_keys on {{ dbt_cdc._apply_same(plan.key, 'target', 'touched_keys') }}
+    left semi join touched_keys on {{ dbt_cdc._same(plan.key, 'target', 'touched_keys') }}
     {%- endif %}
     {%- if plan.bounds %}
     where {{ dbt_cdc._apply_range(plan.bounds, 'target') }}
@@ -28,7 +28,7 @@ select
     versions.{{ name }}
 {%- endfor %}
 from versions
-full outer join present on {{ dbt_cdc._apply_same(identity, 'versions', 'present') }}
+full outer join present on {{ dbt_cdc._same(identity, 'versions', 'present') }}
 where
     versions.{{ first }} is null
     or present.{{ first }} is null
@@ -51,7 +51,7 @@ where
 {%- set others = dbt_cdc._quoted_list(columns | reject('in', identity) | list) -%}
 merge into {{ plan.target }} as target
 using {{ plan.changes }} as change
-on {{ dbt_cdc._apply_same(identity, 'target', 'change') }}
+on {{ dbt_cdc._same(identity, 'target', 'change') }}
 {%- if bounds %} and {{ dbt_cdc._apply_range(bounds, 'target') }}{% endif %}
 when matched and change._dbt_cdc_operation = 'delete' then delete
 {%- if others %}

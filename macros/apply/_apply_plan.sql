@@ -26,7 +26,8 @@
                                           ever a truncate; whether old deletes are to be forgotten
       wrong, rows, deletes, truncates     _apply_check_batch: conditions by name; counts of the batch
       bounds                              ranges of the keys it touches, or none: any
-      given, image_versions, last_version _apply_images: queries for its events, for the images' versions, for the last one before
+      given, image_versions, last_version _apply_images, _apply_image_order: queries for its events, for the images' versions, for the
+                                          last one before
       collected                           _apply_collect: whether `touched` holds all that the ledger knows of the batch's keys
       events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
       made                                _apply_make_temporary: those of the run's temporary tables that there are

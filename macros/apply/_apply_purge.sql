@@ -30,7 +30,7 @@ using (
     select {% for _ in key %}null, {% endfor %}null, 'purged', null
 ) as forgotten
 on recorded._dbt_cdc_kind in ('upsert', 'delete')
-    and {{ dbt_cdc._apply_same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
+    and {{ dbt_cdc._same(key + ['_dbt_cdc_sequence', '_dbt_cdc_kind', '_dbt_cdc_hash'], 'recorded', 'forgotten') }}
 when matched then delete
 when not matched and forgotten._dbt_cdc_kind = 'purged' then insert (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)
     values ('purged', cast({{ own }} as string), current_timestamp())

@@ -20,7 +20,7 @@ recorded as (
     select recorded.*
     from {{ plan.touched if collected else plan.ledger }} as recorded
     {%- if batches is not none and not collected %}
-    left semi join touched_keys on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched_keys') }}
+    left semi join touched_keys on {{ dbt_cdc._same(plan.key, 'recorded', 'touched_keys') }}
     {%- endif %}
     where
         _dbt_cdc_kind in ('upsert', 'delete')

@@ -30,7 +30,7 @@ from events
 union all
 select {{ recorded | join(', ') }}, false
 from {{ plan.ledger }} as recorded
-left semi join touched_keys on {{ dbt_cdc._apply_same(plan.key, 'recorded', 'touched_keys') }}
+left semi join touched_keys on {{ dbt_cdc._same(plan.key, 'recorded', 'touched_keys') }}
 where
     recorded._dbt_cdc_kind in ('upsert', 'delete')
     {%- if plan.bounds %}
@@ -62,14 +62,4 @@ events as (
     from {{ plan.touched }}
     where _dbt_cdc_given
 )
-{%- endmacro -%}
-
-
-{%- macro _apply_same(names, left, right) -%}
-    {#- A null-safe join on the named columns of two aliases. -#}
-    {%- set pairs = [] -%}
-    {%- for name in dbt_cdc._quoted_list(names) -%}
-        {%- do pairs.append(left ~ '.' ~ name ~ ' <=> ' ~ right ~ '.' ~ name) -%}
-    {%- endfor -%}
-    {%- do return(pairs | join(' and ')) -%}
 {%- endmacro -%}

@@ -114,8 +114,8 @@
                     or source['{{ field }}'] is null and source['connector'] {{ is_due }}
                 {%- endfor %} then raise_error(
                     {{ dbt_cdc._literal("dbt_cdc: from_debezium: a row that an incremental snapshot of PostgreSQL or Oracle has read, or"
-                        ~ " whose source has no place in the connector's log (lsn, file, commit_lsn, scn), can't be put in order among"
-                        ~ " the changes; expected that place, or `sequence`: a column that follows the order in which Debezium wrote,"
+                        ~ " whose source has no place in the log of its connector (lsn, file, commit_lsn, scn), has none among the"
+                        ~ " changes; expected that place, or `sequence`: a column that follows the order in which Debezium wrote,"
                         ~ " such as the offset in a topic of one partition; give it from the start") }})
                 when source['connector'] in ('mysql', 'mariadb')
                     then concat_ws('/', {{ dbt_cdc._debezium_binlog() }}, {{ padded.pos }}, {{ padded.row }})

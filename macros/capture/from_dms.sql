@@ -44,8 +44,8 @@
             when {{ dbt_cdc._dms_is_load(op, sequence) }} then 'r'
             when {{ column }} in ('I', 'U', 'D') then lower({{ column }})
             else raise_error(concat({{ dbt_cdc._literal("dbt_cdc: " ~ dbt_cdc._feed_name(relation)
-                ~ " has a row with another operation than I, U, D in " ~ op ~ ", got '") }}, {{ column }},
-                {{ dbt_cdc._literal("'; expected DMS output, give the column of the operation as `op`") }}))
+                ~ " has a row with another operation than I, U, D in " ~ op ~ ", got ") }}, {{ column }},
+                {{ dbt_cdc._literal("; expected DMS output, give the column of the operation as `op`") }}))
         end
 {%- endmacro -%}
 

@@ -39,7 +39,18 @@
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": " ~ why ~ " needs the key, got no unique_key, "
             ~ "expected the names of its key columns; give `unique_key`, here or on the model"]) -%}
     {%- endif -%}
+    {%- if not scope.fed and not each_commit and table.log is none -%}{%- do dbt_cdc._log_comparison(table, scope) -%}{%- endif -%}
     {%- do return(dbt_cdc._changes_query(table, scope, format, each_commit)) -%}
+{%- endmacro -%}
+
+
+{%- macro _log_comparison(table, scope) -%}
+    {#- Says that what came between the two ends of a range is not told, where there is something between them. -#}
+    {%- set commits = table.timeline.commits[scope.begin + 1:scope.end + 1] | rejectattr('quiet') | list -%}
+    {%- if commits | length > 1 -%}
+        {%- do log('dbt_cdc: ' ~ dbt_cdc._running() ~ ': ' ~ table.source ~ ' has no change feed: one change per key tells its '
+                   ~ commits | length ~ ' commits, by a comparison of the last version with the one before them', info=true) -%}
+    {%- endif -%}
 {%- endmacro -%}
 
 

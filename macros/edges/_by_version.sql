@@ -68,7 +68,7 @@
             {%- set upto = [place, dbt_cdc._place_of_version(table, table.log.upto)] | max -%}
             {%- set whole = table.log.mode == 'data_before_after' and upto == table.timeline.commits | length - 1 -%}
             {%- set fed_since = own.images_from if own.feed_from is none else [own.images_from, own.feed_from - 1] | min -%}
-            {#- a log without after-images takes the last ones from the version that it ends with #}
+            {#- a log without after-images takes the last ones from the version that it ends with -#}
             {%- set since = own.images_from if table.log.mode == 'data_before' and upto > place else fed_since -%}
             {%- do return(whole or (place if table.log.mode == 'key_op' else upto) - offset >= since) -%}
         {%- endif -%}

@@ -46,3 +46,13 @@
     {#- Whether a column's name stands in an expression, as far as its text shows. -#}
     {%- do return(modules.re.search('(^|\\W)' ~ modules.re.escape(column | lower) ~ '(\\W|$)', sql | lower) is not none) -%}
 {%- endmacro -%}
+
+
+{%- macro _same(names, left, right) -%}
+    {#- A null-safe join on the named columns of two aliases. -#}
+    {%- set pairs = [] -%}
+    {%- for name in dbt_cdc._quoted_list(names) -%}
+        {%- do pairs.append(left ~ '.' ~ name ~ ' <=> ' ~ right ~ '.' ~ name) -%}
+    {%- endfor -%}
+    {%- do return(pairs | join(' and ')) -%}
+{%- endmacro -%}

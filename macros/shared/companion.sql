@@ -44,7 +44,8 @@
     {%- elif kind == 'changes' and node.config.materialized not in ['hash_diff', 'apply_changes', 'snapshot'] -%}
         {%- do return(keeps ~ "log of its changes, as it is of kind '" ~ node.config.materialized ~ "': ask table_changes") -%}
     {%- elif kind == 'changes' and not meta.get('change_log') -%}
-        {%- do return(keeps ~ "log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}` there, or ask table_changes") -%}
+        {%- do return(keeps ~ "log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}` there, beside its other options, or ask"
+                      ~ " table_changes") -%}
     {%- elif kind == 'rejects' and meta.get('on_cast_error') != 'rejects' -%}
         {%- do return(keeps ~ "rejects, values that do not cast fail it: set `meta: {dbt_cdc: {on_cast_error: rejects}}` there") -%}
     {%- elif kind == 'sensitive' and not meta.get('sensitive_columns') and not dbt_cdc._marked_columns(node, 'sensitive') -%}

@@ -8,7 +8,7 @@
     {%- if columns.dbt_is_deleted | lower not in existing -%}{%- do return(0) -%}{%- endif -%}
     {%- set given = dbt_cdc._given_columns(target, columns) -%}
     {%- set no_key = dbt_cdc._null_keys(dbt_cdc._keys(model.config)) -%}
-    {#- a key may be an expression that is never NULL, and the table have columns of its owner's #}
+    {#- a key may be an expression that is never NULL, and the table have columns of its owner's -#}
     {%- set empty = 'cast(' ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " as string) = 'True' and (" ~ no_key | join(' and ') ~ ' or '
                     ~ given | join(' is null and ') ~ ' is null)' -%}
     {%- set left = 'select count(*) from ' ~ target ~ ' where ' ~ empty -%}

@@ -5,7 +5,7 @@
     {%- set names = {} -%}
     {%- set renamed = dbt_cdc._var('operational_metadata_columns', {}) -%}
     {%- for name in dbt_cdc._operational_types() -%}
-        {#- what is no mapping is an error of each command that goes by it, generic tests are parsed by all #}
+        {#- what is no mapping is an error of each command that goes by it, generic tests are parsed by all -#}
         {%- do names.update({name: (renamed.get(name) if renamed is mapping else none) or name}) -%}
     {%- endfor -%}
     {%- do return(names) -%}

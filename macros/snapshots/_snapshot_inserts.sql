@@ -3,8 +3,9 @@
 {%- macro _staging_shape(staging, strategy, target_relation, given, existing) -%}
     {#- What is known of the changes, for the merge and what follows it: the table that they are in, the source's columns in order,
         by lower-case name `source_types` as that table has them and `given_types` as the source has, the type of updated_at, the end
-        of a record as SQL; later also `counts` of inserts, updates and deletes, `inserted_since`, and whether `any_returning` key was
-        found. `given`: the source's columns; one without a type has none still where the snapshot's table has none for it. -#}
+        of a record as SQL; later also `counts` of inserts, updates and deletes, `inserted_since`, whether `any_returning` key was
+        found, and that dbt's view of them was left out (`viewed`: false). `given`: the source's columns; one without a type has none
+        still where the snapshot's table has none for it. -#}
     {%- set format, names, types = dbt_cdc._format_of(target_relation), [], dbt_cdc._types_by_name(dbt_cdc._whole_columns(staging)) -%}
     {%- for column in given if not dbt_cdc._is_kept_by(format, column.name) -%}
         {%- do names.append(column.name) -%}

@@ -26,11 +26,11 @@
         ) as changed_keys
     {%- endset -%}
     {%- set counts = run_query(found).rows[0] -%}
-    {#- texts do not sort as the times that they are compared with #}
+    {#- texts do not sort as the times that they are compared with -#}
     {%- set is_alike = existing.get(dbt_cdc._dbt_columns().dbt_valid_from | lower) == shape.time_type -%}
     {%- do shape.update(inserted_since=counts['inserted_since'] if is_alike else none, counts={
         'insert': counts['inserted'] | int, 'update': counts['updated'] | int, 'delete': counts['deleted'] | int}) -%}
-    {#- the rows as they were when they were compared #}
+    {#- the rows as they were when they were compared -#}
     {%- set repeated_rows = 'select * from ' ~ shape.staging ~ ' where dbt_cdc_copies > 1' -%}
     {%- set faults = dbt_cdc._source_key_faults(
         dbt_cdc._keys(strategy), repeated_rows, counts['without_key'] | int, counts['repeated'] | int, 'max(dbt_cdc_copies)') -%}
@@ -65,7 +65,7 @@
         a session of another time zone. Stock dbt finds its dbt_scd_id there; we would give the row a new one. -#}
     {%- set columns = dbt_cdc._dbt_columns() -%}
     {%- if not dbt_cdc._may_be_time(existing[columns.dbt_valid_to | lower]) -%}{%- do return([]) -%}{%- endif -%}
-    {#- whether a later record follows is asked only where there is such an end at all #}
+    {#- whether a later record follows is asked only where there is such an end at all -#}
     {%- if run_query(dbt_cdc._far_end_query(shape, columns))[0][0] is none -%}{%- do return([]) -%}{%- endif -%}
     {%- set end = run_query(dbt_cdc._far_end_query(shape, columns, is_last=true))[0][0] -%}
     {%- do return([] if end is none else [dbt_cdc._open_end_fault(shape.target, end)]) -%}

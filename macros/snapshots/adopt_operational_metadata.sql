@@ -48,7 +48,7 @@
 
 {%- macro _recorded_text_faults(target, existing) -%}
     {%- set columns, faults = dbt_cdc._dbt_columns(), [] -%}
-    {#- the end of an open record may be any text #}
+    {#- the end of an open record may be any text -#}
     {%- set closed = '(select * from ' ~ target ~ ' where not coalesce(' ~ dbt_cdc._is_open() ~ ', false)) as closed' -%}
     {%- set sources = {columns.dbt_valid_from: target, columns.dbt_valid_to: closed, columns.dbt_updated_at: target} -%}
     {%- for name, source in sources.items() if existing.get(name | lower) == 'string' -%}

@@ -12,6 +12,13 @@ from dbt_cdc._types import kept_as
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import SparkSession
 
+#: Settings of a session under which texts and names mean others than what is written.
+REFUSED = (
+    "spark.sql.parser.escapedStringLiterals",
+    "spark.sql.parser.quotedRegexColumnNames",
+    "spark.sql.caseSensitive",
+)
+
 
 def foreign_faults(tables: Tables) -> list[str]:
     """Tables that are not ours but have the names of ours."""
@@ -87,8 +94,7 @@ def branch_faults(tables: Tables) -> list[str]:
 
 def setting_faults(spark: SparkSession, file_format: str = "") -> list[str]:
     """Settings of this session, which need not be dbt's own, under which texts mean others or rows are lost."""
-    names = ("parser.escapedStringLiterals", "parser.quotedRegexColumnNames", "caseSensitive")
-    settings = {f"spark.sql.{name}": ("true", "false") for name in names}
+    settings = dict.fromkeys(REFUSED, ("true", "false"))
     return [
         f"{name} must be {expected}, got {refused}. Take the setting out of the session"
         for name, (refused, expected) in {**settings, **format_of(file_format).refused_settings}.items()

@@ -465,7 +465,7 @@ def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
 
     def execute(self: Any, sql: str, *parameters: Any) -> None:
         stock(self, sql, *parameters)
-        if re.search(r"merge into \S+purged__events`? as recorded\s+using \(\s+with events", sql):
+        if re.search(r"merge into \S+purged__events`? as recorded\s+using \(\s+with due", sql):
             # a late event, of a run that has seen the delete of 10 and so leaves the table as it is
             columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
             markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"

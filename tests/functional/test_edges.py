@@ -18,9 +18,9 @@ from tests.support.shared import shared_project
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}"
 
 
-def edges(project: Project, schema: str = "{schema}") -> list[tuple[Any, ...]]:
+def edges(project: Project) -> list[tuple[Any, ...]]:
     """All moves so far, oldest first: upstream, model (without schema), watermark."""
-    query = f"""select source, destination, cdc_datetime_updated from {schema}.cdc_metadata
+    query = """select source, destination, cdc_datetime_updated from {schema}.cdc_metadata
                 order by source, destination, sequence"""
     return [(s.split(".")[1], d.split(".")[1], w) for s, d, w in project.rows(query)]
 

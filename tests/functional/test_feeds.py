@@ -437,7 +437,7 @@ MISREAD: dict[str, tuple[str, tuple[str, ...]]] = {
         f"{name}_read": (
             f"from_debezium({table(name)}, columns={{'id': 'int'}})",
             (
-                "or whose source has no place in the connector's log (lsn, file, commit_lsn, scn), can't be put in order among the"
+                "or whose source has no place in the log of its connector (lsn, file, commit_lsn, scn), has none among the"
                 " changes; expected that place, or `sequence`: a column that follows the order in which Debezium wrote",
             ),
         )
@@ -760,7 +760,7 @@ def test_dms_rows_with_another_operation_fail(project: Project) -> None:
     )
     message = project.error("run")
     assert (
-        "changes has a row with another operation than I, U, D in Op, got 'X'; expected DMS output, give the" in message
+        "changes has a row with another operation than I, U, D in Op, got X; expected DMS output, give the" in message
     )
     assert "from_dms: column 'ratio' of type double can't order changes, expected text, a timestamp, a date" in message
     assert project.tables() == {"changes"}

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from dbt_cdc._formats import format_of
+from dbt_cdc._hash_diff_guard import REFUSED
 from dbt_cdc._hash_diff_incoming import TEXT_OF
 from dbt_cdc._hash_diff_layout import ADDED, IS_ENDED, IS_KEY
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, MODEL_OF
@@ -24,6 +25,8 @@ SAID = """
     {{ config(materialized='table') }}
     {% set said = {
         'formats': dbt_cdc._formats(),
+        'refused': {},
+        'refused_anywhere': dbt_cdc._settings_of_meaning(),
         'text_of': {},
         'layout': dbt_cdc._hash_diff_layout(),
         'odd': [],
@@ -32,6 +35,9 @@ SAID = """
     } %}
     {% for format in ['delta', 'iceberg'] %}
         {% do said.hash_diff_properties.update({format: dbt_cdc._for_format('hash_diff_properties', format)()}) %}
+    {% endfor %}
+    {% for format in dbt_cdc._formats() %}
+        {% do said.refused.update({format: dbt_cdc._for_format('refused_settings', format)()}) %}
     {% endfor %}
     {% for type in var('read') %}{% do said.text_of.update({type: dbt_cdc._text_pattern(type)}) %}{% endfor %}
     {% for name in var('names') if dbt_cdc._is_odd_name(name) %}{% do said.odd.append(name) %}{% endfor %}
@@ -50,9 +56,12 @@ def test_macros_and_python_say_the_same(project: Project) -> None:
     for name, abilities in said["formats"].items():
         python = format_of(name)
         assert abilities["column_names"] == dict(python.column_names), name
-        assert abilities["set_later"] == sorted(python.set_later), name
+        assert abilities["set_later"] == dict(python.set_later), name
         assert abilities["timestamp_ntz"] == dict(python.timestamp_ntz), name
         assert abilities["branch_settings"] == list(python.branch_settings), name
+        refused = {setting: tuple(values[:2]) for setting, values in said["refused"][name].items()}
+        assert refused == dict(python.refused_settings), name
+    assert set(REFUSED) < set(said["refused_anywhere"])  # one more is of thrift alone
     assert said["text_of"] == {**TEXT_OF, "int": None, "array<date>": None}
     assert said["layout"] == {
         "added": list(ADDED),

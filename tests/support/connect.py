@@ -47,7 +47,7 @@ def start(remote: str, folder: Path, *command: str) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def outcome(process: subprocess.Popen[str], *, time_limit: float = 240) -> tuple[bool, str]:
+def outcome(process: subprocess.Popen[str]) -> tuple[bool, str]:
     """Whether the command succeeded, and what it said."""
-    said, _ = process.communicate(timeout=time_limit)
+    said, _ = process.communicate(timeout=240)
     return process.returncode == 0, said

@@ -36,7 +36,7 @@ def check_times(
     project: Project,
     name: str,
     times: Mapping[str, tuple[datetime, datetime]],
-    open_end: datetime | None = None,
+    open_end: datetime | None,
     valid: Sequence[str] = ("dbt_valid_from", "dbt_valid_to"),
 ) -> None:
     """The effective columns say what dbt's own (`valid`) say, the other two when the runs were, by `times`."""

@@ -48,8 +48,8 @@ def rotate(value: int, by: int) -> int:
     return (value << by | value >> (64 - by)) & MASK
 
 
-def salt(purpose: str, column: int, seed: int = 0) -> int:
-    return int(hashlib.sha256(f"{seed}/{purpose}/{column}".encode()).hexdigest()[:16], 16) >> 1
+def salt(purpose: str, column: int) -> int:
+    return int(hashlib.sha256(f"0/{purpose}/{column}".encode()).hexdigest()[:16], 16) >> 1
 
 
 def key(row: int, column: int) -> str:

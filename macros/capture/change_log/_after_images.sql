@@ -9,10 +9,7 @@
     {%- if needed -%}
         {%- do dbt_cdc._require_images(table, place, "run the model, which brings the log up to the table") -%}
         {%- set held = dbt_cdc._rows_at_version(table, commits[place].version) -%}
-        {%- set conditions = ["logged.op != 'd'", 'logged.following is null'] -%}
-        {%- for column in dbt_cdc._quoted_list(table.key) -%}
-            {%- do conditions.append('logged.key.' ~ column ~ ' <=> held.image.' ~ column) -%}
-        {%- endfor -%}
+        {%- set conditions = ["logged.op != 'd'", 'logged.following is null', dbt_cdc._same(table.key, 'logged.key', 'held.image')] -%}
     held as (
         select {{ held.image }} as image
         from {{ held.source }}

@@ -15,25 +15,6 @@
 {%- endmacro -%}
 
 
-{%- macro _split_outside_brackets(text) -%}
-    {#- At commas that stand in no brackets, backticks and quotes (of comments). -#}
-    {%- set parts, at = [''], namespace(depth=0, quoted='') -%}
-    {%- for character in text -%}
-        {%- if at.quoted in ['', character] and character in "`'" -%}
-            {%- set at.quoted = '' if at.quoted else character -%}
-        {%- elif not at.quoted -%}
-            {%- set at.depth = at.depth + {'<': 1, '(': 1, '>': -1, ')': -1}.get(character, 0) -%}
-        {%- endif -%}
-        {%- if character == ',' and at.depth == 0 and not at.quoted -%}
-            {%- do parts.append('') -%}
-        {%- else -%}
-            {%- do parts.append(parts.pop() ~ character) -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- do return(parts) -%}
-{%- endmacro -%}
-
-
 {%- macro _json_type(type) -%}
     {#- The type that JSON is read in, to be read on by _nested_value: moments as text, decimals with all the places there are. -#}
     {%- set nested, base = dbt_cdc._type_parts(type), dbt_cdc._base_type(type) -%}

@@ -23,3 +23,22 @@
 {%- macro _leading_name(type) -%}
     {%- do return(modules.re.match('\\s*(\\w*)', type).group(1) | lower) -%}
 {%- endmacro -%}
+
+
+{%- macro _split_outside_brackets(text) -%}
+    {#- At commas that stand in no brackets, backticks and quotes (of comments). -#}
+    {%- set parts, at = [''], namespace(depth=0, quoted='') -%}
+    {%- for character in text -%}
+        {%- if at.quoted in ['', character] and character in "`'" -%}
+            {%- set at.quoted = '' if at.quoted else character -%}
+        {%- elif not at.quoted -%}
+            {%- set at.depth = at.depth + {'<': 1, '(': 1, '>': -1, ')': -1}.get(character, 0) -%}
+        {%- endif -%}
+        {%- if character == ',' and at.depth == 0 and not at.quoted -%}
+            {%- do parts.append('') -%}
+        {%- else -%}
+            {%- do parts.append(parts.pop() ~ character) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- do return(parts) -%}
+{%- endmacro -%}

@@ -46,10 +46,12 @@
 
 {%- macro _log_comparison(table, scope) -%}
     {#- Says that what came between the two ends of a range is not told, where there is something between them. -#}
-    {%- set commits = table.timeline.commits[scope.begin + 1:scope.end + 1] | rejectattr('quiet') | list -%}
+    {%- set commits = table.timeline.commits[scope.begin + 1:scope.end + 1] -%}
+    {%- set made = 1 if scope.begin < 0 and not dbt_cdc._writes_rows(commits[:1]) else 0 -%}
+    {%- set commits = commits[made:] | rejectattr('quiet') | list -%}
     {%- if commits | length > 1 -%}
         {%- do log('dbt_cdc: ' ~ dbt_cdc._running() ~ ': ' ~ table.source ~ ' has no change feed: one change per key tells its '
-                   ~ commits | length ~ ' commits, by a comparison of the last version with the one before them', info=true) -%}
+                   ~ commits | length ~ " commits, by a comparison of the range's end with what was there before it", info=true) -%}
     {%- endif -%}
 {%- endmacro -%}
 

@@ -4,7 +4,7 @@
     {%- set faults = [] -%}
     {%- for names, settings in dbt_cdc._refused_settings(users) -%}
         {%- for name, (refused, expected, why) in settings.items()
-            if dbt_cdc._session_setting(name) | upper == refused | upper -%}
+            if refused | upper in [dbt_cdc._session_setting(name) | upper, dbt_cdc._profile_setting(name) | upper] -%}
             {%- do faults.append(names | join(', ') ~ ": " ~ name ~ " must be " ~ expected ~ ", got " ~ refused ~ ": " ~ why
                                  ~ "; take the setting out of the profile") -%}
         {%- endfor -%}
@@ -15,22 +15,26 @@
 
 {%- macro _unheeded_faults(users) -%}
     {#- Spark's thrift server takes no settings of Spark from a profile: texts would be read in its own time zone, not the profile's. -#}
-    {%- set name, credentials = 'spark.sql.session.timeZone', adapter.config.credentials -%}
-    {%- set given = (credentials.server_side_parameters | default({}, true)).get(name) -%}
-    {%- if not users or not given or credentials.method | string not in ['thrift', 'http', 'odbc'] -%}{%- do return([]) -%}{%- endif -%}
+    {%- set name, method = 'spark.sql.session.timeZone', adapter.config.credentials.method | string -%}
+    {%- set given = dbt_cdc._profile_setting(name) -%}
+    {%- if not users or not given or method not in ['thrift', 'http', 'odbc'] -%}{%- do return([]) -%}{%- endif -%}
     {%- set found = dbt_cdc._session_setting(name) -%}
-    {%- if found == given or dbt_cdc._show_same_times(given, found) -%}{%- do return([]) -%}{%- endif -%}
+    {%- if found | lower == given | lower or dbt_cdc._show_same_times(given, found) -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([users | join(', ') ~ ": " ~ name ~ " is " ~ given ~ " in the profile's server_side_parameters, which this server does"
-                   ~ " not heed over " ~ credentials.method ~ ", got " ~ found ~ ": start the server with it, or put the server's own into"
+                   ~ " not heed over " ~ method ~ ", got " ~ found ~ ": start the server with it, or put the server's own into"
                    ~ " the profile"]) -%}
 {%- endmacro -%}
 
 
 {%- macro _show_same_times(zone, other) -%}
-    {#- Whether they are names of one zone (UTC, Etc/UTC): by a winter and a summer of the past and the present. -#}
-    {%- set utc = "to_utc_timestamp(cast(day as timestamp_ntz), {})" -%}
+    {#- Whether they are names of one zone (UTC, Etc/UTC), by all half days since 1970. Spark fails over a name that it does not know. -#}
+    {%- if zone not in modules.pytz.all_timezones and not modules.re.fullmatch('Z|((UTC|GMT)?[+-][0-9]{2}:[0-9]{2})', zone) -%}
+        {%- do return(false) -%}
+    {%- endif -%}
+    {%- set utc = "to_utc_timestamp(moment, {})" -%}
     {%- do return(run_query("select bool_and(" ~ utc.format(dbt_cdc._literal(zone)) ~ " = " ~ utc.format(dbt_cdc._literal(other))
-        ~ ") from values ('1995-01-15'), ('1995-07-15'), ('2025-01-15'), ('2025-07-15') as days(day)")[0][0]) -%}
+        ~ ") from (select explode(sequence(timestamp_ntz '1970-01-01', timestamp_ntz '2038-01-01', interval '12' hour)) as moment)"
+        )[0][0]) -%}
 {%- endmacro -%}
 
 
@@ -38,15 +42,28 @@
     {#- Pairs: those of `users` that are concerned, and the settings: name -> the value that is refused, what is expected, and why. -#}
     {%- set by_format, pairs = {}, [] -%}
     {%- for user in users if graph.nodes[user].resource_type in ['model', 'snapshot'] -%}
-        {%- set settings = graph.nodes[user].config -%}
-        {%- set own = dbt_cdc._file_format(settings) if settings.materialized in ['hash_diff', 'apply_changes'] else none -%}
-        {%- do by_format.setdefault(own or settings.get('file_format'), []).append(user) -%}
+        {%- for format in dbt_cdc._formats_of_node(graph.nodes[user]) -%}
+            {%- do by_format.setdefault(format, []).append(user) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- if users -%}{%- do pairs.append([users, dbt_cdc._settings_of_meaning()]) -%}{%- endif -%}
     {%- for format, names in by_format.items() if format in dbt_cdc._formats() -%}
         {%- do pairs.append([names, dbt_cdc._for_format('refused_settings', format)()]) -%}
     {%- endfor -%}
     {%- do return(pairs) -%}
+{%- endmacro -%}
+
+
+{%- macro _formats_of_node(node) -%}
+    {#- That of its table, or, where it does not say one, those of the nodes that it reads. -#}
+    {%- set formats = [] -%}
+    {%- if node.config.materialized in ['hash_diff', 'apply_changes'] or node.config.get('file_format') -%}
+        {%- do return([dbt_cdc._file_format(node.config)]) -%}
+    {%- endif -%}
+    {%- for upstream in node.depends_on.nodes if upstream in graph.nodes -%}
+        {%- do formats.append(graph.nodes[upstream].config.get('file_format')) -%}
+    {%- endfor -%}
+    {%- do return(formats | unique | list) -%}
 {%- endmacro -%}
 
 

@@ -3,3 +3,9 @@
     {%- set _, cursor = adapter.add_query('set ' ~ name, auto_begin=false) -%}
     {%- do return(cursor.fetchall()[0][1]) -%}
 {%- endmacro -%}
+
+
+{%- macro _profile_setting(name) -%}
+    {#- A setting's value as the profile has it, which a thrift server heeds in Python models alone; empty if it has none. -#}
+    {%- do return((adapter.config.credentials.server_side_parameters | default({}, true)).get(name, '') | string) -%}
+{%- endmacro -%}

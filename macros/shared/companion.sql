@@ -1,6 +1,7 @@
 {%- macro companion(relation, kind) -%}
     {#- The table that dbt_cdc keeps beside a model: `<model>__<kind>`. Written with `ref('model')` it keeps lineage. -#}
     {%- set relation = dbt_cdc._relation_named(relation) -%}
+    {%- if not execute and relation is none -%}{%- do return('') -%}{%- endif -%}{#- load_relation() gives none while dbt parses -#}
     {%- set kinds = ['history', 'sensitive', 'rejects', 'changes'] -%}
     {%- if kind not in kinds -%}
         {%- do exceptions.raise_compiler_error(

@@ -187,6 +187,7 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
             "models/nowhere.sql": "select * from {{ dbt_cdc.companion(schema ~ '.gone', 'history') }}",
             "models/of_view.sql": "select * from {{ dbt_cdc.companion(ref('seen'), 'changes') }}",
             "models/seen.sql": "select 1 as id",
+            "models/unloaded.sql": "select * from {{ dbt_cdc.companion(load_relation(this), 'history') }}",
             "models/plain.py": PYTHON % 1,
             "models/hidden.py": PYTHON.replace('"effective_date"', '"on_cast_error": "rejects", "effective_date"') % 1,
             "models/hidden.yml": HIDDEN,
@@ -213,6 +214,7 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
     assert (
         "model.consumer.of_view: seen keeps no log of its changes, as it is of kind 'view': ask table_changes" in error
     )
+    assert "got null (which adapter.get_relation gives for a table that does not exist)" in error
     # what another project has built, in a schema that is none of this one's
     project.sql("create schema {schema}_others")
     try:

@@ -60,11 +60,11 @@
                                  ~ dbt_cdc._value_text(given[rule.rival])) -%}
         {%- endif -%}
         {%- for other, allowed in rule.get('under', {}).items() if options[other] not in allowed -%}
-            {%- set needed, set_to = allowed | join(' or ') | lower, other ~ ": " ~ options[other] | string | lower -%}
-            {%- set set_to = "'" ~ set_to ~ "'" ~ (' (the default)' if given.get(other) is none else '') -%}
+            {%- set needed, got = allowed | join(' or ') | lower, options[other] | string | lower -%}
+            {%- set whose = ' (the default)' if given.get(other) is none else '' -%}
             {%- if not dbt_cdc._value_faults(other, spec[other], options[other]) -%}
-                {%- do faults.append("option '" ~ name ~ "' has a meaning under '" ~ other ~ ": " ~ needed ~ "' only, got " ~ set_to
-                                     ~ ": change that, or take the option out") -%}
+                {%- do faults.append("option '" ~ name ~ "' has a meaning under '" ~ other ~ ": " ~ needed ~ "' only, got '" ~ other
+                                     ~ ": " ~ got ~ "'" ~ whose ~ ": change that, or take the option out") -%}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}

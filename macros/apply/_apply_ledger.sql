@@ -87,9 +87,9 @@ known as (
                          time; none where a truncate came since -#}
     {%- set batches_of = "collect_set(if(_dbt_cdc_kind = '%s', _dbt_cdc_batch, null))" -%}
     {%- set pending = 'array_except(' ~ batches_of % 'begun' ~ ', ' ~ batches_of % 'applied' ~ ')' -%}
-    {#- by a run itself: the operation may have had a longer retention -#}
-    {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged' and not coalesce(startswith(_dbt_cdc_batch, 'purge-'), false),"
-        ~ " _dbt_cdc_processed_at, null))" -%}
+    {#- by the model's own retention: one that was given to the operation may be longer -#}
+    {%- set purged_at = "max(if(_dbt_cdc_kind = 'purged' and not coalesce(startswith(_dbt_cdc_batch, '"
+        ~ dbt_cdc._apply_purge_by_hand('') ~ "'), false), _dbt_cdc_processed_at, null))" -%}
     {%- set recorded_at = "max(if(_dbt_cdc_kind = '%s', _dbt_cdc_processed_at, null))" -%}
     {%- set purged_until = recorded_at % 'purged' ~ ' - interval 1 day' -%}
     {%- set query -%}
@@ -129,4 +129,10 @@ where _dbt_cdc_kind in ('begun', 'applied', 'truncate', 'purged')
 {%- macro _apply_all_keys_batch(batch) -%}
     {#- The name of a batch without events, which has the next run compare all keys. -#}
     {%- do return(batch ~ '-all-keys') -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_purge_by_hand(name) -%}
+    {#- The name of a purge by another retention than the model's: runs look for old tombstones as if it had not been. -#}
+    {%- do return('purge-' ~ name) -%}
 {%- endmacro -%}

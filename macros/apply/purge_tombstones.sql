@@ -12,7 +12,8 @@
     {%- endif -%}
     {%- set retentions = {} -%}
     {%- for node in asked -%}{%- do retentions.update({node.unique_id: dbt_cdc._retention_of(node, retention)}) -%}{%- endfor -%}
-    {%- for node in asked -%}{%- do dbt_cdc._purge_tombstones_of(node, retentions[node.unique_id]) -%}{%- endfor -%}
+    {%- set batch = dbt_cdc._apply_purge_by_hand(invocation_id) if retention is not none else 'operation-' ~ invocation_id -%}
+    {%- for node in asked -%}{%- do dbt_cdc._purge_tombstones_of(node, retentions[node.unique_id], batch) -%}{%- endfor -%}
 {%- endmacro -%}
 
 
@@ -32,21 +33,21 @@
 {%- endmacro -%}
 
 
-{%- macro _purge_tombstones_of(node, retention) -%}
+{%- macro _purge_tombstones_of(node, retention, batch) -%}
     {%- set target = api.Relation.create(database=node.database, schema=node.schema, identifier=node.alias, type='table') -%}
     {%- set ledger = dbt_cdc._load_relation(dbt_cdc._companion(target, 'events')) -%}
     {%- set kept = dbt_cdc._own_properties(ledger) if ledger is not none else {} -%}
     {%- if 'dbt_cdc.generation' not in kept -%}
         {%- do log('dbt_cdc: ' ~ dbt_cdc._versioned_name(node) ~ ' has not been built yet', info=true) -%}
     {%- else -%}
-        {%- do log('dbt_cdc: ' ~ dbt_cdc._versioned_name(node) ~ ': ' ~ dbt_cdc._purged_from(ledger, kept, retention), info=true) -%}
+        {%- do log('dbt_cdc: ' ~ dbt_cdc._versioned_name(node) ~ ': ' ~ dbt_cdc._purged_from(ledger, kept, retention, batch), info=true) -%}
     {%- endif -%}
 {%- endmacro -%}
 
 
-{%- macro _purged_from(ledger, kept, retention) -%}
+{%- macro _purged_from(ledger, kept, retention, batch) -%}
     {#- Purges, and says what it did. -#}
-    {%- set format, batch = dbt_cdc._format_of(ledger), 'purge-' ~ invocation_id -%}
+    {%- set format = dbt_cdc._format_of(ledger) -%}
     {%- set markers = dbt_cdc._apply_markers(ledger, format, batch) -%}
     {%- set obstacle = dbt_cdc._apply_purge_obstacle(kept, markers) -%}
     {%- if obstacle -%}{%- do return('nothing purged, ' ~ obstacle) -%}{%- endif -%}

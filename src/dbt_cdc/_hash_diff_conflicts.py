@@ -1,4 +1,4 @@
-"""What hash_diff says where another run of the same model was first."""
+"""What hash_diff says where another run of the same model, or another write to its table, was first."""
 
 from __future__ import annotations
 
@@ -31,9 +31,18 @@ def unless_beaten(settings: Settings) -> Iterator[None]:
 
 def raise_other_run(settings: Settings, problem: Exception | None = None) -> NoReturn:
     """Say that another run was first, and what the table format said where it told so."""
+    _raise_beaten(settings, "another run of this model wrote at the same time and was first", problem)
+
+
+def raise_other_write(settings: Settings, problem: Exception) -> NoReturn:
+    """Say that the base table was written to, by no load that has ended, and what the table format said."""
+    write = "a compaction or another write that is no load of this model"
+    _raise_beaten(settings, f"{write} came in between in {settings.base}", problem)
+
+
+def _raise_beaten(settings: Settings, what: str, problem: Exception | None) -> NoReturn:
     line = str(problem or "").strip().partition("\n")[0][:300]
     said = f" ({settings.format}: {line})" if line else ""
     raise DbtRuntimeError(
-        f"dbt_cdc: {settings.node}: another run of this model wrote at the same time and was first. "
-        f"The load of this run was not kept; start it again{said}"
+        f"dbt_cdc: {settings.node}: {what}. The load of this run was not kept; start it again{said}"
     ) from problem

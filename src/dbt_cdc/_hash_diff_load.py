@@ -14,7 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt_cdc import _hash_diff_checks as checks
 from dbt_cdc import _hash_diff_compare as comparison
 from dbt_cdc._frames import kept_on_disk, release, to_spark, viewed
-from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
+from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, raise_other_write, unless_beaten
 from dbt_cdc._hash_diff_guard import (
     branch_faults,
     date_faults,
@@ -308,16 +308,18 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
 
     @contextmanager
     def _committing(self, marker: Marker) -> Iterator[None]:
-        """Tell by the marker what has become of a statement that fails: it was committed, or another run was first."""
+        """Tell by the marker what has become of a statement that fails: it was committed, or another one was first."""
         try:
             yield
         except Exception as problem:
             after = self.tables.marker()
             if after is not None and after.load == self.id:
                 return  # the load was committed: what failed came after it
-            beaten = after is None or after.load != marker.load or is_conflict(problem, self.settings)
-            if beaten and not isinstance(problem, DbtRuntimeError):
-                raise_other_run(self.settings, problem)
+            if not isinstance(problem, DbtRuntimeError):
+                if after is None or after.load != marker.load:
+                    raise_other_run(self.settings, problem)
+                if is_conflict(problem, self.settings):
+                    raise_other_write(self.settings, problem)
             raise
 
     def _write_sensitive(self, rows: DataFrame, count: int, layout: Layout) -> None:

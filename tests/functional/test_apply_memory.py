@@ -45,6 +45,7 @@ KEPT = [
 MODELS = {
     "young1": model(COLUMNS, YOUNG_AND_OLD, **FEED),
     "young2": model(COLUMNS, YOUNG_AND_OLD, stored_as_scd_type=2, **FEED),
+    "night1": model(COLUMNS, YOUNG_AND_OLD, **FEED),
     # where events leave columns alone, older events still count
     "sets1": model(
         "id, v, n, op, seq, cols",
@@ -110,6 +111,7 @@ REMEMBERED: dict[str, dict[str, list[tuple[Any, ...]]]] = {
     "the third batch": {
         "young1": [(1, "x"), (3, "l")],
         "young2": [(1, "x", 10, None), (2, "x", 10, 20), (3, "k", 1, 2), (3, "l", 2, None)],
+        "night1": [(1, "x"), (3, "l")],  # the operation forgot one delete, and left the run none to look for
         "sets1": [(1, "a", 4), (2, "b", 2)],
         "nulls1": [(1, "a", 4), (2, "b", 2), (3, None, 5)],
         "kept1": [(1, "y"), (3, "k")],
@@ -135,7 +137,7 @@ DELETES = {
 }
 
 #: table: how many batches its ledger knows to be done; a purge that was due forgets the old one, not that of its run
-BATCHES = {"young1": 1, "young2": 1, "dated": 1, "kept1": 2}
+BATCHES = {"young1": 1, "young2": 1, "night1": 1, "dated": 1, "kept1": 2}
 
 
 @dataclass
@@ -151,8 +153,9 @@ class Memory:
     def run(self, number: int, *arguments: str) -> None:
         self.project.dbt("run", "--vars", f"{{run: {number}}}", *arguments)
 
-    def purge(self, retention: str, table: str = "kept1") -> None:
-        self.project.dbt("run-operation", "purge_tombstones", "--args", f"{{model: {table}, retention: {retention}}}")
+    def purge(self, retention: str | None, table: str = "kept1") -> None:
+        given = f", retention: {retention}" if retention else ""
+        self.project.dbt("run-operation", "purge_tombstones", "--args", f"{{model: {table}{given}}}")
 
     def age(self, table: str, where: str = "true", hours: int = 72) -> None:
         """Time passes for what a ledger holds."""
@@ -171,7 +174,7 @@ class Memory:
 
 
 def three_batches(memory: Memory) -> None:
-    """Batches with a purge that is due in the second of them, and one by hand before the third."""
+    """Batches with a purge that is due in the second of them, and operations before the second and the third."""
     memory.run(0)
     markers = "_dbt_cdc_kind in ('begun', 'applied', 'purged')"
     for table in ("young1", "young2"):
@@ -180,6 +183,9 @@ def three_batches(memory: Memory) -> None:
         memory.age(table, "id = 2", hours=47)
         memory.age(table, markers)
     memory.age("dated", markers)
+    memory.age("night1", f"id = 1 or {markers}")
+    memory.purge(None, "night1")
+    memory.age("night1", "id = 2")
     memory.run(1)
     memory.look("the second batch")
     for table in BATCHES:

@@ -526,6 +526,17 @@ def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, mo
     assert loaded.load(*same)["N"] == 1
     loaded.check(Expected.of([first, winner, winner_then, same]))
 
+    # a write that is no load is not taken for one
+    said = {"delta": "[DELTA_CONCURRENT_DELETE_READ]", "iceberg": "Cannot commit, missing data files"}
+
+    def beside_a_compaction(self: Tables, *arguments: Any) -> None:
+        raise RuntimeError(said[project.file_format])
+
+    monkeypatch.setattr(Tables, "mark", beside_a_compaction)
+    with pytest.raises(DbtRuntimeError, match="a compaction or another write that is no load of this model came in"):
+        loaded.load("2020-01-05", rows(_1="x"), "full")
+    loaded.check(Expected.of([first, winner, winner_then, same]))
+
 
 def test_of_two_first_loads_at_once_the_first_to_finish_is_taken_and_never_a_mixture(
     project: Project, monkeypatch: pytest.MonkeyPatch

@@ -299,6 +299,14 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
     # a key that is not in one image of several
     gaps = ["(1, 'a', 1), (2, 'b', 1), (2, 'b', 2), (1, 'a', 3), (2, 'b', 3)", "(1, 'a', 4), (1, 'a', 5), (2, 'b', 5)"]
     picked = ["(1, 'a', 1), (1, 'b', 1)", "(1, 'b', 2), (1, 'a', 2)"]
+    # a version of two parts, of which the first one counts more; a batch again, and an image that comes late
+    parts = [
+        "(1, 'a', 1, 9), (2, 'b', 1, 9), (1, 'a', 1, 10), (3, 'c', 1, 10)",
+        "(1, 'z', 2, 1), (2, 'b', 2, 1)",
+        "(1, 'a', 1, 10), (3, 'c', 1, 10), (1, 'z', 2, 1), (2, 'b', 2, 1)",
+        "(1, 'late', 1, 11)",
+    ]
+    of_parts = {"sequence_by": ["Day", "nr"], "source_kind": "snapshot", "except_column_list": ["day", "nr"]}
     columns = "id, v, ver"
     empty = (
         "{% if var('run') == 0 %} select * from values (1, 'a', 1), (2, 'b', 1) as t(id, v, ver) {% else %}"
@@ -308,6 +316,8 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
         {
             "models/images1.sql": model(columns, runs, **IMAGES),
             "models/images2.sql": model(columns, runs, stored_as_scd_type=2, **IMAGES),
+            "models/parts1.sql": model("id, v, day, nr", parts, **of_parts),
+            "models/parts2.sql": model("id, v, day, nr", parts, stored_as_scd_type=2, **of_parts),
             "models/gaps2.sql": model(columns, [*gaps, gaps[1]], stored_as_scd_type=2, **IMAGES),
             "models/picked.sql": model(
                 columns, [*picked, picked[1]], stored_as_scd_type=2, on_conflict="resolve", **IMAGES
@@ -344,6 +354,17 @@ def test_images_become_versions_and_missing_keys_deletes(project: Project) -> No
         (2, "b", 1, 2),
         (2, "b", 3, None),
         (3, "c", 2, 3),
+    ]
+    late = project.error("run", "--select", "parts1", "parts2", "--vars", "{run: 3}")
+    older = "the image's version {'version':{'day':1,'nr':11}} is older than the last one applied, {'version':{'day':2,'nr':1}}"
+    assert late.replace('"', "'").count(older) == 2, late
+    assert project.rows("select * from {schema}.parts1 order by id") == [(1, "z"), (2, "b")]
+    assert project.rows("select * from {schema}.parts2 order by id, 3") == [
+        (1, "a", (1, 9), (2, 1)),
+        (1, "z", (2, 1), None),
+        (2, "b", (1, 9), (1, 10)),
+        (2, "b", (2, 1), None),
+        (3, "c", (1, 10), (2, 1)),
     ]
     assert project.rows("select * from {schema}.gaps2 order by id, 3") == [
         (1, "a", 1, 2),

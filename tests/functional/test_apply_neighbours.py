@@ -85,7 +85,7 @@ def test_a_table_of_anothers_that_has_the_name_of_the_events_stays(project: Proj
 
 
 def test_deletes_of_one_version_of_a_model_are_forgotten_by_its_name(project: Project) -> None:
-    query = "select 1 as id, 1 as seq, 'D' as op"
+    query = "select explode(array(1, 2)) as id, 1 as seq, 'D' as op"
     project.write(
         {
             "models/m_v1.sql": model(query, config="unique_key='id'"),
@@ -93,18 +93,28 @@ def test_deletes_of_one_version_of_a_model_are_forgotten_by_its_name(project: Pr
             "models/m.yml": "models: [{name: m, versions: [{v: 1}, {v: 2}]}]",
         }
     )
+    project.sql("drop schema {schema}")  # as before any run
+    project.dbt("run-operation", "purge_tombstones")
+    for version in (1, 2):
+        assert f"m.v{version} has not been built yet" in project.new_log()
     project.dbt("run")
+    aging = "_dbt_cdc_processed_at = _dbt_cdc_processed_at - make_dt_interval(0, if(id = 1, 49, 47))"
+    project.sql(f"update {{schema}}.m_v1__events set {aging}")
+    project.dbt("run-operation", "purge_tombstones")  # two days is the retention by default
+    for version, forgotten in ((1, 1), (2, 0)):
+        told = f"m.v{version}: {forgotten} delete(s) forgotten: processed more than 2 days ago, or outdone by a later event"
+        assert told in project.new_log()
     purge = ("run-operation", "purge_tombstones", "--args")
     project.dbt(*purge, "{model: m.v2, retention: 0 seconds}")
     assert (
-        "m.v2: 1 delete(s) forgotten: processed more than 0 seconds ago, or outdone by a later event" in project.log()
+        "m.v2: 2 delete(s) forgotten: processed more than 0 seconds ago, or outdone by a later event" in project.log()
     )
-    deletes = "select count_if(_dbt_cdc_kind = 'delete') from {schema}.m_v%s__events"
-    assert [project.rows(deletes % version) for version in (1, 2)] == [[(1,)], [(0,)]]
+    deletes = "select id from {schema}.m_v%s__events where _dbt_cdc_kind = 'delete'"
+    assert [project.rows(deletes % version) for version in (1, 2)] == [[(2,)], []]
     project.error(*purge, "{model: m.v3}")
     assert "unknown apply_changes model 'm.v3', did you mean 'm.v" in project.log()
     project.dbt(*purge, "{model: m, retention: 0 seconds}")
-    assert project.rows(deletes % 1) == [(0,)]
+    assert project.rows(deletes % 1) == []
 
 
 def test_types_of_a_tables_own_version_and_long_structs_are_taken(project: Project) -> None:

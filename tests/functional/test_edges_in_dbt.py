@@ -272,7 +272,8 @@ def test_names_that_need_backticks_are_found_as_keys_and_as_upstreams(project: P
         {
             "models/sources.yml": f"sources: [{raw}]",
             "models/upstream.sql": key + "select * from {{ source('raw', 'dotted') }}",
-            "models/by_version.sql": key + "select * from {{ dbt_cdc.ref_changes('upstream', by='version') }}",
+            "models/by_version.sql": key
+            + "select * from {{ dbt_cdc.ref_changes('upstream', by='version') }} -- the new",
             # the upstream has no key of its own: the reader's
             "models/dotted.sql": key + "select * from {{ dbt_cdc.ref_changes(source('raw', 'dotted'), by='version') }}",
             "models/dotted_python.py": python,

@@ -143,7 +143,7 @@ def test_a_column_that_hudi_alone_keeps_is_one_like_any_other(project: Project) 
             + rows,
             "models/told.sql": "{{ config(materialized='table') }} select op, before, after from {{ dbt_cdc.table_changes(ref('applied')) }}",
             "snapshots/kept.sql": "{% snapshot kept %}{{ config(unique_key='id', strategy='check', check_cols='all') }}"
-            "select 1 as id, 'x' as v, 'part 7' as _hoodie_partition_path{% endsnapshot %}",
+            "select 1 as id, 'x' as v, 'part 7' as _hoodie_partition_path -- a text{% endsnapshot %}",
         }
     )
     for day in (1, 2):

@@ -255,8 +255,7 @@ def test_names_of_any_kind_and_columns_that_come_later_are_kept(project: Project
             "snapshots/s.sql": """
                 {% snapshot odd %}
                 {{ config(unique_key='`order id`', strategy='check', check_cols='all', hard_deletes='new_record') }}
-                select * from {{ ref('passed_on') }}
-                {% endsnapshot %}
+                select * from {{ ref('passed_on') }} -- all of it {% endsnapshot %}
             """,
         }
     )

@@ -38,6 +38,7 @@ models:
       alias: things
       contract: {{enforced: true}}
       on_schema_change: append_new_columns
+      full_refresh: false
       persist_docs: {{relation: true, columns: true}}
       grants: {{select: [analyst]}}
       pre_hook: "insert into {{{{ target.schema }}}}.hooks select 'before', count(*) from {{{{ target.schema }}}}.hooks"
@@ -81,7 +82,8 @@ def test_contract_grants_docs_hooks_and_alias(project: Project, grants: list[str
     assert project.columns("things") == [("id", "int"), ("v", "string"), ("__START_AT", "int"), ("__END_AT", "int")]
     assert project.run_results()["governed"]["message"] == "APPLY CHANGES (3 events: 3 inserted, 0 updated, 0 deleted)"
 
-    project.dbt("run", "--select", "governed", "--vars", str({"batch": BATCHES[1]}))
+    # which the model refuses
+    project.dbt("run", "--select", "governed", "--full-refresh", "--vars", str({"batch": BATCHES[1]}))
     assert project.rows("select * from {schema}.things order by 1, 3") == [
         (1, "a", 1, 5),
         (1, "z", 5, None),

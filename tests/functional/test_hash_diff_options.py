@@ -509,6 +509,7 @@ models:
     config:
       unique_key: '`id`'
       on_schema_change: ignore
+      full_refresh: false
       meta: {dbt_cdc: {unique_key: [not, this, one], ignore_columns: [seen], sensitive_columns: [phone], hash_algorithm: sha2_256,
                        effective_date: "{{ var('day') }}", allow_older_effective_date: true}}
   - name: strict
@@ -565,7 +566,8 @@ def test_options_as_lists_other_algorithms_new_columns_left_out_or_refused_and_t
     history = [(1, "I", "2020-01-04"), (2, "I", "2020-01-04")]
     assert project.rows("select * from {schema}.changed order by id") == history
     supply("(1, '555', 'z', 'Paris'), (2, '6', 'z', 'Oslo')", "id, phone, seen, city")
-    project.dbt("run", "--select", "listed", "--vars", "day: '2020-01-06'")
+    # a full refresh, which the model refuses
+    project.dbt("run", "--select", "listed", "--full-refresh", "--vars", "day: '2020-01-06'")
     assert project.rows(f"{current} using (keyhash) order by 1") == [(1, "555", "y", "N"), (2, "6", "z", "U")]
     assert project.rows("select * from {schema}.changed order by id, day") == [*history, (2, "U", "2020-01-06")]
 

@@ -231,29 +231,6 @@ def test_deletions_that_stock_dbt_recorded_without_values_get_them(project: Proj
     ]
 
 
-@pytest.mark.only_format("delta")
-def test_a_clone_of_a_snapshot_has_no_rows_to_report_and_no_log(project: Project) -> None:
-    project.configure(snapshots={"+meta": {"dbt_cdc": {"operational_metadata": True, "change_log": "key_op"}}})
-    project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
-    supply(project, "(1, 'a', timestamp '2024-01-01')", COLUMNS)
-    project.dbt("snapshot")
-    production = f"{project.schema}_production"
-    project.sql(f"create schema {production}")
-    try:
-        project.sql(f"create table {production}.s shallow clone {{schema}}.s")
-        for table in ("s", "s__changes"):
-            project.sql(f"drop table {{schema}}.{table}")
-        state = project.folder / "production/manifest.json"
-        project.dbt("parse").result.write(str(state))  # type: ignore[union-attr]
-        state.write_text(state.read_text().replace(project.schema, production))
-        project.dbt("clone", "--state", str(project.folder / "production"), "--select", "s")
-        assert "operations" not in project.run_results()["s"]["adapter_response"]
-        assert project.tables() == {"things", "s"}
-        project.sql("drop table {schema}.s")
-    finally:
-        project.sql(f"drop schema {production} cascade")
-
-
 COMPOSITE = SNAPSHOT.replace("unique_key: id", "unique_key: [id, region]")
 OTHER_HIGH = ("--vars", "{default_high_dttm: '9999-12-30'}")
 RENAMED = ("--vars", "{operational_metadata_columns: {insert_process_id: job_id}}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
@@ -16,6 +17,8 @@ HASHED = """
         )
         return spark.sql("select 1 as id, 'a' as v")
 """
+#: The texts of two rows by the rule.
+DIGESTED = (b'{"amount":2,"id":1}', b'{"id":2}')
 ENVELOPE = json.dumps({"before": None, "after": {"id": 7}, "op": "c", "ts_ms": 0})
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}"
 GIVEN = """
@@ -47,7 +50,22 @@ GIVEN = """
         model: from_rows
         given: [{input: "source('raw', 'dms')", rows: [{Op: D, id: "7", at: "2024-01-01 00:00:00"}]}]
         expect: {rows: [{id: 7, _op: d}]}
+      - name: digests_of_what_is_given
+        model: digests
+        given: [{input: "source('raw', 'orders')", rows: [{id: 1, amount: 2}, {id: 2, amount: null}]}]
+        expect: {rows: [{id: 1, digest: %s}, {id: 2, digest: %s}]}
 """
+#: model: what it reads
+PARENTS = {
+    "reader": "source.consumer.raw.orders",
+    "history": "model.consumer.hashed",
+    "logged": "model.consumer.hashed",
+    "changed": "source.consumer.raw.orders",
+    "from_envelopes": "source.consumer.raw.envelopes",
+    "of_inner_envelopes": "model.consumer.inner_envelopes",
+    "from_rows": "source.consumer.raw.dms",
+    "changes_of_model": "model.consumer.hashed",
+}
 
 
 @pytest.mark.one_format("iceberg")
@@ -65,7 +83,7 @@ def test_the_rows_given_stand_for_what_the_model_would_have_read(project: Projec
             "models/sources.yml": f"""
                 sources: [{{name: raw, schema: {project.schema}, tables: [name: orders, name: envelopes, name: dms]}}]
             """.replace("name: orders, name: envelopes, name: dms", "{name: orders}, {name: envelopes}, {name: dms}"),
-            "models/unit_tests.yml": GIVEN % ENVELOPE,
+            "models/unit_tests.yml": GIVEN % (ENVELOPE, *(hashlib.md5(text).hexdigest() for text in DIGESTED)),
             "models/hashed.py": HASHED,
             "models/reader.sql": READER
             + "select * from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by='version', unique_key='id') }}",
@@ -74,6 +92,10 @@ def test_the_rows_given_stand_for_what_the_model_would_have_read(project: Projec
             "models/changed.sql": """
                 select op, after.amount - before.amount as more
                 from {{ dbt_cdc.table_changes(source('raw', 'orders'), unique_key='id') }}
+            """,
+            "models/changes_of_model.sql": "select op, after from {{ dbt_cdc.table_changes(ref('hashed')) }}",
+            "models/digests.sql": """
+                select id, {{ dbt_cdc.hash(['id', 'amount']) }} as digest from {{ source('raw', 'orders') }}
             """,
             "models/from_envelopes.sql": debezium % "source('raw', 'envelopes')",
             "models/from_rows.sql": dms % "source('raw', 'dms')",
@@ -87,9 +109,13 @@ def test_the_rows_given_stand_for_what_the_model_would_have_read(project: Projec
         }
     )
     refused = ["untyped", "untyped_rows", "beside"]
+    nodes = project.dbt("parse").result.nodes
+    assert {name: nodes[f"model.consumer.{name}"].depends_on.nodes for name in PARENTS} == {
+        name: [parent] for name, parent in PARENTS.items()
+    }
     for options in (["--empty"], []):
         results = project.dbt("build", *options, "--exclude", *refused).result.results
-        assert len([result for result in results if result.node.resource_type == "unit_test"]) == 6
+        assert len([result for result in results if result.node.resource_type == "unit_test"]) == 7
     for name, row in {"from_envelopes": (7, "i"), "of_inner_envelopes": (7, "i"), "of_inner_rows": (8, "i")}.items():
         assert project.rows(f"select * from {{schema}}.{name}") == [row]
     error = project.error("run", "--select", *refused)

@@ -170,6 +170,8 @@ def test_deltas_leave_what_they_do_not_supply_and_read_it_as_x(project: Project)
     full = load(project, "2020-01-04", "(1, 'a'), (3, 'c')")
     assert full["operations"] == {"I": 0, "U": 0, "D": 3, "X": 0, "N": 2}
     returned = load(project, "2020-01-05", "(2, 'B')", "delta")
+    told = "delta load of 2020-01-05: 1 I, 0 U, 0 D, 2 X, 0 N"
+    assert project.run_results()["t"]["message"] == told and f"[{told} in " in project.new_log()
     assert returned["operations"] == {"I": 1, "U": 0, "D": 0, "X": 2, "N": 0}
     assert current(project) == [
         (1, "a", "X", "2020-01-01"),
@@ -251,6 +253,8 @@ def test_columns_that_a_format_takes_only_with_properties_come_to_a_plain_table_
         project.dbt("run")
 
     supply("2020-01-01")
+    told = "full load of 2020-01-01: 1 I, 0 U, 0 D, 0 X, 0 N"
+    assert project.run_results()["t"]["message"] == told and f"[{told} in " in project.new_log()
     supply("2020-01-02", ", timestamp_ntz'2020-01-02 10:00:00' as `seen at`")
     columns = ["keyhash", "nonkeyhash", "id", "v", "seen at", "operation", "eff_start_date"]
     assert [name for name, _ in project.columns("t")] == columns

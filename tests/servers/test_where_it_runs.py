@@ -358,9 +358,26 @@ FED = {
         select op, before.v as was, after.v as became
         from {{ dbt_cdc.table_changes('fed_late.orders', begin=1, unique_key='id') }}
     """,
+    "models/staff.sql": STAFF.replace("var('day')", "var('day', 1)"),
+    "snapshots/kept.sql": """
+        {% snapshot kept %}
+        {{ config(unique_key=['id', 'part'], strategy='check', check_cols='all', hard_deletes='invalidate') }}
+        select 1 as id, 'x' as part, '{{ var('day', 1) }}' as v
+        union all
+        select 2, 'y', 'gone' where {{ var('day', 1) }} = 1 -- the first day {% endsnapshot %}
+    """,
     "models/too_early.sql": """
         select op from {{ dbt_cdc.table_changes('fed_late.orders', begin=0, unique_key='id') }}
     """,
+}
+#: of two days; the values of closed records, and who closed them
+OF_KEPT = {
+    "select id, part, v, update_process_id is null, effective_end_timestamp = timestamp_ntz '9999-12-31 23:59:59.999999'"
+    " from {schema}.kept order by id, v": [
+        ["1", "x", "1", "False", "False"],
+        ["1", "x", "2", "True", "True"],
+        ["2", "y", "gone", "False", "False"],
+    ],
 }
 
 
@@ -368,6 +385,7 @@ FED = {
 def test_a_feed_that_was_switched_on_late_and_a_zone_that_is_not_heeded_are_told_over_thrift(
     tmp_path: Path, table_format: str, server: Server
 ) -> None:
+    """And apply_changes and a snapshot, whose SQL goes over thrift here, have their rows of two days."""
     missing = "spark.sql.files.ignoreMissingFiles"
     settings = {
         "spark.sql.session.timeZone": "{{ var('zone', 'UTC') }}",
@@ -381,10 +399,14 @@ def test_a_feed_that_was_switched_on_late_and_a_zone_that_is_not_heeded_are_told
         ["run-operation", "write_orders"],
         early,
         *[["run", "--select", "too_early", "--vars", f"{{zone: Asia/{city}}}"] for city in ("Tokyo", "Tokio")],
-        ["run", "--select", "since_then"],
+        ["build", "--select", "since_then", "staff", "kept"],
+        ["build", "--select", "staff", "kept", "--vars", "{day: 2}"],
     ]
-    told = run(project, commands, [query], remote=server.connect_url)
-    assert [success for success, _ in told["dbt"]] == [True, False, False, False, True], told["dbt"]
+    of_days = OF_STAFF | OF_KEPT
+    queries = [query, *(text.replace("{schema}", "fed_late") for text in of_days)]
+    told = run(project, commands, queries, remote=server.connect_url)
+    successes = [success for success, _ in told["dbt"]]
+    assert successes == [True, False, False, False, True, True], told["dbt"]
     for place, city in ((2, "Tokyo"), (3, "Tokio")):
         said = " ".join(map(str, told["dbt"][place][1].values()))
         assert (
@@ -395,7 +417,9 @@ def test_a_feed_that_was_switched_on_late_and_a_zone_that_is_not_heeded_are_told
         assert (f"model.consumer.too_early: {missing} must be false, got true" in said) == (city == "Tokio")
     message = told["dbt"][1][1]["too_early"]
     assert "(0, latest] begins before the change feed, expected one that begins at or after version 1 (" in message
-    assert told["rows"] == [[["d", "a", "None"], ["i", "None", "b"], ["u", "b", "c"]]]
+    changes, *rows = told["rows"]
+    assert changes == [["d", "a", "None"], ["i", "None", "b"], ["u", "b", "c"]]
+    assert dict(zip(of_days, rows, strict=True)) == of_days
 
 
 NIGHT = {

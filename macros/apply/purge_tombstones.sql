@@ -10,6 +10,11 @@
         {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: "
             ~ dbt_cdc._unknown_name('apply_changes model', model, known)) -%}
     {%- endif -%}
+    {%- set packages = asked | map(attribute='package_name') | unique | sort if model is not none else [] -%}
+    {%- if packages | length > 1 -%}
+        {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: several packages have an apply_changes model '" ~ model
+            ~ "': name it with its own, as in " ~ packages | join('.' ~ model ~ ' or ') ~ '.' ~ model) -%}
+    {%- endif -%}
     {%- set retentions = {} -%}
     {%- for node in asked -%}{%- do retentions.update({node.unique_id: dbt_cdc._retention_of(node, retention)}) -%}{%- endfor -%}
     {%- set batch = dbt_cdc._apply_purge_by_hand(invocation_id) if retention is not none else 'operation-' ~ invocation_id -%}

@@ -25,7 +25,8 @@
 
 {%- macro _selected_nodes() -%}
     {#- Those of this run. `dbt retry` does not say which it runs: then all that the command which it repeats could run. -#}
-    {%- set types = {'run': ['model'], 'snapshot': ['snapshot'], 'seed': ['seed'], 'test': ['test']}.get(flags.WHICH) -%}
+    {%- set types = {'run': ['model'], 'snapshot': ['snapshot'], 'seed': ['seed'], 'test': ['test'],
+                     'build': ['model', 'snapshot', 'seed', 'test']}.get(flags.WHICH) -%}
     {%- set nodes = [] -%}
     {%- for id in (selected_resources or graph.nodes) if id in graph.nodes -%}
         {%- set node = graph.nodes[id] -%}

@@ -23,15 +23,21 @@
     {#- The model, snapshot or seed that builds a relation, as the graph knows it, in whatever capitals; none for any other. -#}
     {%- if relation.is_cte -%}{%- do return(none) -%}{%- endif -%}
     {%- set schemas = [relation.schema | lower, dbt_cdc._without_own_catalog(relation.schema) | lower] -%}
-    {%- for node in graph.nodes.values() if node.resource_type in ('model', 'snapshot', 'seed') -%}
-        {#- with --defer a reference may mean where another target has built the node -#}
-        {%- for place in [node, node.get('defer_relation')] if place -%}
-            {%- if place.schema | lower in schemas and (place.alias or place.name) | lower == relation.identifier | lower -%}
-                {%- do return(node) -%}
-            {%- endif -%}
-        {%- endfor -%}
+    {%- set name, deferred = relation.identifier | lower, [] -%}
+    {%- for node in graph.nodes.values()
+        if node.resource_type in ('model', 'snapshot', 'seed') and dbt_cdc._is_of_this_project(node) -%}
+        {%- if node.schema | lower in schemas and (node.alias or node.name) | lower == name -%}{%- do return(node) -%}{%- endif -%}
+        {#- with --defer a reference may mean where another target has built the node, unless one of this target is there now -#}
+        {%- set place = node.get('defer_relation') -%}
+        {%- if place and place.schema | lower in schemas and place.alias | lower == name -%}{%- do deferred.append(node) -%}{%- endif -%}
     {%- endfor -%}
-    {%- do return(none) -%}
+    {%- do return(deferred[0] if deferred else none) -%}
+{%- endmacro -%}
+
+
+{%- macro _is_of_this_project(node) -%}
+    {#- Not a model of another project, which dbt knows by name and place alone. -#}
+    {%- do return(node.get('original_file_path') != '') -%}
 {%- endmacro -%}
 
 

@@ -116,6 +116,24 @@ def test_deletes_of_one_version_of_a_model_are_forgotten_by_its_name(project: Pr
     project.dbt(*purge, "{model: m, retention: 0 seconds}")
     assert project.rows(deletes % 1) == []
 
+    # what another package calls so is not meant by the bare name
+    project.write(
+        {
+            "dbt_packages/crm/dbt_project.yml": "{name: crm, version: 1.0.0, config-version: 2, profile: consumer}",
+            "dbt_packages/crm/models/m.sql": model(query, config="unique_key='id', alias='of_crm'"),
+        }
+    )
+    project.dbt("run", "--select", "crm")
+    project.error(*purge, "{model: m, retention: 0 seconds}")
+    assert (
+        "several packages have an apply_changes model 'm': name it with its own, as in consumer.m or crm.m"
+        in project.log()
+    )
+    deletes_of_crm = "select id from {schema}.of_crm__events where _dbt_cdc_kind = 'delete' order by id"
+    assert project.rows(deletes_of_crm) == [(1,), (2,)]
+    project.dbt(*purge, "{model: crm.m, retention: 0 seconds}")
+    assert project.rows(deletes_of_crm) == []
+
 
 def test_types_of_a_tables_own_version_and_long_structs_are_taken(project: Project) -> None:
     """Variants are of Iceberg's format version 3; Spark cuts the text of a struct with more than 25 fields."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.changes import FEED_ON
-from tests.support.project import Project
+from tests.support.project import Project, words_of
 
 NAMES = ("ro.ws", "hash.ed", "tab.led", "re.ad", "app.lied", "snap.ped")
 
@@ -159,3 +159,21 @@ def test_two_ranges_of_one_statement_never_share_a_spelling(
         project.error("run-operation", "spell") + project.new_log()
     )
     assert "spelled: T1, t1" in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_name_that_another_model_had_when_the_state_was_written_means_the_one_that_has_it_now(
+    project: Project,
+) -> None:
+    first = "{{ config(materialized='table', alias='%s') }} select 1 as id"
+    logged = (
+        "{{ config(materialized='apply_changes', alias='orders', unique_key='id',"
+        " meta={'dbt_cdc': {'sequence_by': 'id', 'change_log': 'key_op'}}) }} select 1 as id"
+    )
+    reading = "{{ config(materialized='view') }} select op from {{ dbt_cdc.companion(ref('second'), 'changes') }}"
+    project.write({"models/first.sql": first % "orders"})
+    project.dbt("parse").result.write(str(project.folder / "state/manifest.json"))
+    project.write({"models/first.sql": first % "older", "models/second.sql": logged, "models/reading.sql": reading})
+    project.dbt("compile", "--select", "reading", "--defer", "--state", str(project.folder / "state"))
+    compiled = (project.folder / "target/compiled/consumer/models/reading.sql").read_text()
+    assert words_of(compiled) == f"select op from {project.schema}.orders__changes"

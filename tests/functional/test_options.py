@@ -8,6 +8,7 @@ import pytest
 
 from dbt import selected_resources
 from tests.support.project import Project
+from tests.support.spark import session_conf
 
 pytestmark = pytest.mark.one_format("iceberg")
 
@@ -175,6 +176,13 @@ def test_a_retry_checks_what_a_run_checks(project: Project, monkeypatch: pytest.
     failed = project.error("retry")
     assert "Got 1 result" in failed + project.new_log()
     assert "unknown option" not in failed
+    # nor is what the package's own hook asks, where no node uses it
+    project.write({"models/broken.sql": "{{ config(materialized='table') }} select raise_error('broken') as id"})
+    project.error("build", "--exclude", "sound")
+    monkeypatch.setattr(selected_resources, "SELECTED_RESOURCES", [])
+    with session_conf(project.spark, {"spark.sql.caseSensitive": "true"}):
+        failed = project.error("retry")
+    assert "broken" in failed and "must be" not in failed
 
 
 def test_vars_are_those_of_the_project_wherever_they_are_asked(project: Project) -> None:

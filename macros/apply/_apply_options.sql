@@ -34,9 +34,7 @@
 
 {%- macro _apply_option_faults() -%}
     {#- What is wrong between options that are each right by themselves. -#}
-    {%- set given = dbt_cdc._meta() -%}
-    {%- set given = given if given is mapping else {} -%}
-    {%- set faults = [] -%}
+    {%- set given, faults = dbt_cdc._meta(), [] -%}
     {%- if not model.config.get('unique_key') -%}
         {%- do faults.append("the config 'unique_key' is required (a column or a list of columns), beside meta") -%}
     {%- endif -%}

@@ -1,5 +1,5 @@
-{#- What a run works on: the batch's events, and beside them what the ledger has of their keys. The ledger is read once;
-    every later step reads this table. -#}
+{#- What a run works on: the batch's events, and beside them what the ledger has of their keys. What the ledger has of them is read
+    once; every later step reads this table. -#}
 {%- macro _apply_collect(plan) -%}
     {%- if plan.kept -%}
         {%- do dbt_cdc._apply_make_temporary(plan, plan.touched, dbt_cdc._apply_touched_query(plan)) -%}

@@ -34,8 +34,7 @@
 
 {%- macro _source_name(relation) -%}
     {#- `schema.table`, with the catalog where it is not the session's own. -#}
-    {%- set place = (relation.database ~ '.' if relation.database else '') ~ relation.schema -%}
-    {%- do return(dbt_cdc._without_own_catalog(place) ~ '.' ~ relation.identifier) -%}
+    {%- do return(dbt_cdc._without_own_catalog(relation.schema) ~ '.' ~ relation.identifier) -%}
 {%- endmacro -%}
 
 

@@ -2,9 +2,8 @@
 
 {%- macro _hash_diff_key(node) -%}
     {#- What a model says of its columns comes before what it may have from the project. -#}
-    {%- set given = dbt_cdc._meta(node) -%}
     {%- do return((dbt_cdc._marked_columns(node, 'key') or dbt_cdc._key_in(node.config)
-                   or dbt_cdc._key_in(given if given is mapping else {})) | unique | list) -%}
+                   or dbt_cdc._key_in(dbt_cdc._meta(node))) | unique | list) -%}
 {%- endmacro -%}
 
 
@@ -21,8 +20,8 @@
 
 {%- macro _hash_diff_columns() -%}
     {#- What the model's YAML says per column: data_type and description, and what is wrong with its options. -#}
-    {%- set found, meta = {'types': {}, 'comments': {}, 'faults': []}, dbt_cdc._meta() -%}
-    {%- set named = dbt_cdc._names_in(meta.get('sensitive_columns')) | map('lower') | list if meta is mapping else [] -%}
+    {%- set found = {'types': {}, 'comments': {}, 'faults': []} -%}
+    {%- set named = dbt_cdc._names_in(dbt_cdc._meta().get('sensitive_columns')) | map('lower') | list -%}
     {%- for column in model.columns.values() -%}
         {%- set added = column.name | lower in dbt_cdc._hash_diff_layout().added -%}
         {%- if column.data_type and not added -%}{%- do found.types.update({column.name: column.data_type}) -%}{%- endif -%}

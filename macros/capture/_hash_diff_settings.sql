@@ -19,7 +19,6 @@
 
 {%- macro _hash_diff_settings(existing, foreign) -%}
     {%- set given, columns = dbt_cdc._meta(), dbt_cdc._hash_diff_columns() -%}
-    {%- set given = given if given is mapping else {} -%}
     {%- set ignored = dbt_cdc._names_in(given.get('ignore_columns')) + dbt_cdc._marked_columns(model, 'ignore') -%}
     {%- set sensitive = dbt_cdc._names_in(given.get('sensitive_columns')) + dbt_cdc._marked_columns(model, 'sensitive') -%}
     {%- set keys = dbt_cdc._hash_diff_key(model) -%}

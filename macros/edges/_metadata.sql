@@ -21,12 +21,12 @@
     {#- Before any thread writes, and only where a selected node reads by ref_changes. -#}
     {%- set readers = readers if dbt_cdc._writes_tables() else [] -%}
     {%- do dbt_cdc._cache_unlisted_tables(readers) -%}
-    {%- set formats = dbt_cdc._formats_of_readers(readers) -%}
-    {%- if formats and not flags.EMPTY -%}
+    {%- set format = dbt_cdc._metadata_format(readers) -%}
+    {%- if format and not flags.EMPTY -%}
         {%- set relation = dbt_cdc._metadata_relation() -%}
         {%- set existing = dbt_cdc._load_relation(relation) -%}
         {%- if existing is none -%}
-            {%- do dbt_cdc._create_metadata_beside_others(relation, formats[0]) -%}
+            {%- do dbt_cdc._create_metadata_beside_others(relation, format) -%}
             {#- for the models of this run, which then need not look for it -#}
             {%- do adapter.cache_added(dbt_cdc._load_relation(relation)) -%}
         {%- else -%}
@@ -49,17 +49,15 @@
 {%- endmacro -%}
 
 
-{%- macro _formats_of_readers(readers) -%}
-    {#- Those that are named first. -#}
-    {%- set formats, by_default = [], [] -%}
-    {%- for node in readers -%}
-        {%- set format = node.config.get('file_format') -%}
-        {%- if format in dbt_cdc._formats() -%}{%- do formats.append(format) -%}{%- endif -%}
-        {%- if not format and node.config.get('materialized') == 'apply_changes' -%}
-            {%- do by_default.append(dbt_cdc._file_format(node.config)) -%}
-        {%- endif -%}
+{%- macro _metadata_format(readers) -%}
+    {#- One that a reader names, or else that of one that names none; none where no reader has a format of tables. -#}
+    {%- for node in readers if node.config.get('file_format') in dbt_cdc._formats() -%}
+        {%- do return(node.config.file_format) -%}
     {%- endfor -%}
-    {%- do return(formats + by_default) -%}
+    {%- for node in readers if not node.config.get('file_format') and node.config.get('materialized') == 'apply_changes' -%}
+        {%- do return(dbt_cdc._file_format(node.config)) -%}
+    {%- endfor -%}
+    {%- do return(none) -%}
 {%- endmacro -%}
 
 

@@ -1,9 +1,9 @@
 {#- What each table format can do: the one table that the rest of the package asks.
-    capture           hash_diff and apply_changes can write it
+    capture           hash_diff and apply_changes can write it, and a log of row changes can be kept beside a table
     version           what errors call a version: what `version as of` takes, and table_changes gives as `version`
     ordered_versions  a later version is the greater number
     timed_versions    a version is the text of its commit's time, which readers in other zones take for other instants
-    change_log        a log of row changes can be kept beside a table
+    keeps_untyped     a column may be without a type until its first values come
     tells_renames     the history says which commits renamed a column
     column_names      table properties without which names such as `a b` or `a.b` are refused
     set_later         table properties that can't be on in the statement that makes a table with those, and the settings by which a
@@ -26,7 +26,7 @@
             'version': 'commit version',
             'ordered_versions': true,
             'timed_versions': false,
-            'change_log': true,
+            'keeps_untyped': true,
             'tells_renames': true,
             'column_names': {'delta.columnMapping.mode': 'name'},
             'set_later': {dbt_cdc._delta_feed(): 'spark.databricks.delta.properties.defaults.enableChangeDataFeed'},
@@ -45,7 +45,7 @@
             'version': 'snapshot id',
             'ordered_versions': false,
             'timed_versions': false,
-            'change_log': true,
+            'keeps_untyped': false,
             'tells_renames': false,
             'column_names': {},
             'set_later': {},
@@ -64,7 +64,7 @@
             'version': 'instant',
             'ordered_versions': true,
             'timed_versions': true,
-            'change_log': false,
+            'keeps_untyped': false,
             'tells_renames': false,
             'column_names': {},
             'set_later': {},

@@ -34,6 +34,6 @@
 
 
 {%- macro _asks_by_options(node) -%}
-    {%- set given = dbt_cdc._meta(node) -%}
+    {%- set given = dbt_cdc._meta(node, raw=true) -%}
     {%- do return(given is not mapping or given.values() | reject('none') | reject('false') | list != []) -%}
 {%- endmacro -%}

@@ -14,3 +14,15 @@
         ref_changes_column={'type': 'string', 'default': 'cdc_datetime_updated'},
     )) -%}
 {%- endmacro -%}
+
+
+{%- macro _idle_config_faults(more) -%}
+    {#- Configs of dbt's other materializations that would be passed over without a word. -#}
+    {%- set faults = [] -%}
+    {%- for name in more + ['merge_update_columns', 'merge_exclude_columns', 'incremental_predicates', 'predicates']
+        if model.config.get(name) is not none -%}
+        {%- do faults.append(name ~ " has no meaning for " ~ model.config.materialized ~ ", got "
+            ~ dbt_cdc._value_text(model.config.get(name)) ~ ": take it out, or set it to null here where a folder gives it") -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}

@@ -6,7 +6,7 @@
     {%- for node in graph.nodes.values()
         if node.resource_type in ['model', 'seed', 'snapshot'] and node.config.get('materialized') != 'ephemeral' -%}
         {%- do built.update({(node.schema ~ '.' ~ node.alias) | lower: node.unique_id}) -%}
-        {%- if node.config.get('materialized') in ['hash_diff', 'apply_changes', 'snapshot'] and dbt_cdc._meta(node) is mapping -%}
+        {%- if node.config.get('materialized') in ['hash_diff', 'apply_changes', 'snapshot'] -%}
             {%- do keepers.append(node) -%}
         {%- endif -%}
     {%- endfor -%}

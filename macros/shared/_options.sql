@@ -5,8 +5,10 @@
     `expects` says what is meant where the type does not; a list that is `filled` must have names in it; `under`: the values of other
     options with which this one has a meaning; `rival`: an option that can't stand beside it. -#}
 
-{%- macro _meta(node=none) -%}
-    {%- do return(((node or model).config.get('meta') or {}).get('dbt_cdc') or {}) -%}
+{%- macro _meta(node=none, raw=false) -%}
+    {#- The node's options; `raw`: as they are written, though that be no mapping. -#}
+    {%- set given = ((node or model).config.get('meta') or {}).get('dbt_cdc') or {} -%}
+    {%- do return(given if raw or given is mapping else {}) -%}
 {%- endmacro -%}
 
 
@@ -15,7 +17,7 @@
     {%- set given = dbt_cdc._meta(node) -%}
     {%- set options = {} -%}
     {%- for name, rule in spec.items() -%}
-        {%- set value = given[name] if given is mapping and given.get(name) is not none else rule.get('default') -%}
+        {%- set value = given[name] if given.get(name) is not none else rule.get('default') -%}
         {%- set value = [value] if rule.type == 'list' and value is string else value -%}
         {%- set allowed = dbt_cdc._allowed_value(value, rule.get('values', [])) -%}
         {%- set value = value if allowed is none else allowed -%}
@@ -28,7 +30,7 @@
 
 {%- macro _option_faults(spec) -%}
     {#- All that is wrong with the node's options, one sentence each; an empty list if nothing is. -#}
-    {%- set given = dbt_cdc._meta() -%}
+    {%- set given = dbt_cdc._meta(raw=true) -%}
     {%- if given is not mapping -%}
         {%- do return(["meta.dbt_cdc must be a mapping of options, got " ~ dbt_cdc._value_text(given)]) -%}
     {%- endif -%}
@@ -135,16 +137,4 @@
     {#- One error that lists every fault, or the options. `more_faults`: rules between options, found by the caller. -#}
     {%- do dbt_cdc._raise_faults(dbt_cdc._option_faults(spec) + more_faults) -%}
     {%- do return(dbt_cdc._given_options(spec)) -%}
-{%- endmacro -%}
-
-
-{%- macro _idle_config_faults(more) -%}
-    {#- Configs of dbt's other materializations that would be passed over without a word. -#}
-    {%- set faults = [] -%}
-    {%- for name in more + ['merge_update_columns', 'merge_exclude_columns', 'incremental_predicates', 'predicates']
-        if model.config.get(name) is not none -%}
-        {%- do faults.append(name ~ " has no meaning for " ~ model.config.materialized ~ ", got "
-            ~ dbt_cdc._value_text(model.config.get(name)) ~ ": take it out, or set it to null here where a folder gives it") -%}
-    {%- endfor -%}
-    {%- do return(faults) -%}
 {%- endmacro -%}

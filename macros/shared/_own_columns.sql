@@ -1,7 +1,17 @@
 {%- macro _own_columns(existing) -%}
     {#- A table's columns (of the table as it exists) without those that its format or this package keeps in it. -#}
+    {%- set columns = [] -%}
+    {%- for column in dbt_cdc._plain_columns(existing) if not column.name.startswith('_dbt_cdc_') -%}
+        {%- do columns.append(column) -%}
+    {%- endfor -%}
+    {%- do return(columns) -%}
+{%- endmacro -%}
+
+
+{%- macro _plain_columns(existing) -%}
+    {#- Without those that its format keeps in it; dbt-spark's own list leaves Hudi's out of the tables of any format. -#}
     {%- set columns, format = [], dbt_cdc._format_of(existing) -%}
-    {%- for column in dbt_cdc._columns_of(existing) if dbt_cdc._is_own_column(column.name, format) -%}
+    {%- for column in dbt_cdc._columns_of(existing) if not dbt_cdc._is_kept_by(format, column.name) -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {%- do return(columns) -%}

@@ -4,7 +4,7 @@
     {%- set given = {} -%}
     {%- for node in dbt_cdc._selected_nodes() if node.resource_type in ['model', 'seed'] -%}
         {%- set meta = dbt_cdc._meta(node) -%}
-        {%- if meta and meta is mapping and node.config.get('materialized') not in ['hash_diff', 'apply_changes']
+        {%- if meta and node.config.get('materialized') not in ['hash_diff', 'apply_changes']
                and not dbt_cdc._has_watermark_hook(node) -%}
             {%- do given.update({node.unique_id: {'options': meta, 'kind': node.config.get('materialized')}}) -%}
         {%- endif -%}
@@ -32,8 +32,9 @@
         {%- endfor -%}
         {%- do read.extend(node.depends_on.nodes) -%}
     {%- endfor -%}
-    {%- for id in read | unique if id in graph.sources and dbt_cdc._meta(graph.sources[id]) -%}
-        {%- do faults.append(id ~ ": nothing reads meta.dbt_cdc of a source, got " ~ dbt_cdc._value_text(dbt_cdc._meta(graph.sources[id]))
+    {%- for id in read | unique if id in graph.sources and dbt_cdc._meta(graph.sources[id], raw=true) -%}
+        {%- do faults.append(id ~ ": nothing reads meta.dbt_cdc of a source, got "
+            ~ dbt_cdc._value_text(dbt_cdc._meta(graph.sources[id], raw=true))
             ~ ": take it out; table_changes and ref_changes take a key as unique_key") -%}
     {%- endfor -%}
     {%- do return(faults) -%}

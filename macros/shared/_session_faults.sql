@@ -68,16 +68,16 @@
 
 
 {%- macro _settings_of_meaning() -%}
-    {%- set settings = {} -%}
-    {%- for name, why in {
-        'spark.sql.parser.escapedStringLiterals': "values with quotes or backslashes would be written as others",
-        'spark.sql.parser.quotedRegexColumnNames': "quoted names of columns would be taken for patterns",
-        'spark.sql.caseSensitive': "a column would be another where it is spelled with other capitals",
-        'spark.sql.hive.thriftServer.singleSession': "threads would change each other's time zone and temporary views",
-    }.items() -%}
-        {%- do settings.update({name: ['true', 'false', why]}) -%}
-    {%- endfor -%}
-    {%- do return(settings) -%}
+    {%- do return({
+        'spark.sql.parser.escapedStringLiterals':
+            ['true', 'false', "values with quotes or backslashes would be written as others"],
+        'spark.sql.parser.quotedRegexColumnNames':
+            ['true', 'false', "quoted names of columns would be taken for patterns"],
+        'spark.sql.caseSensitive':
+            ['true', 'false', "a column would be another where it is spelled with other capitals"],
+        'spark.sql.hive.thriftServer.singleSession':
+            ['true', 'false', "threads would change each other's time zone and temporary views"],
+    }) -%}
 {%- endmacro -%}
 
 

@@ -25,18 +25,13 @@
 
 {%- macro _widens_inside(old, new) -%}
     {#- Are nested types alike but for numbers that have become wider? -#}
-    {%- set pairs = dbt_cdc._pairs_inside(old, new) -%}
-    {%- for narrow, wide in pairs or [] if not dbt_cdc._widens(narrow, wide) -%}{%- do return(false) -%}{%- endfor -%}
-    {%- do return(pairs is not none) -%}
-{%- endmacro -%}
-
-
-{%- macro _pairs_inside(old, new) -%}
-    {#- The numbers and times of nested types that are alike but for these, side by side; none of others. -#}
     {%- set part = '\\b(?:tinyint|smallint|int|bigint|float|double|decimal[(][0-9]+,[0-9]+[)]|date|timestamp(?:_ntz)?)(?!\\w)' -%}
     {%- set old, new = old | lower, new | lower -%}
-    {%- if modules.re.sub(part, 'part', old) != modules.re.sub(part, 'part', new) -%}{%- do return(none) -%}{%- endif -%}
-    {%- do return(zip(modules.re.findall(part, old), modules.re.findall(part, new)) | list) -%}
+    {%- if modules.re.sub(part, 'part', old) != modules.re.sub(part, 'part', new) -%}{%- do return(false) -%}{%- endif -%}
+    {%- for narrow, wide in zip(modules.re.findall(part, old), modules.re.findall(part, new)) if not dbt_cdc._widens(narrow, wide) -%}
+        {%- do return(false) -%}
+    {%- endfor -%}
+    {%- do return(true) -%}
 {%- endmacro -%}
 
 
@@ -72,13 +67,9 @@
 {%- endmacro -%}
 
 
-{%- macro _whole_columns(source) -%}
-    {#- The columns of what stands in a `from` clause, in order, with types that are whole. -#}
-    {%- do return(dbt_cdc._with_whole_types(source, dbt_cdc._columns_of(source))) -%}
-{%- endmacro -%}
-
-
-{%- macro _with_whole_types(source, columns) -%}
+{%- macro _whole_columns(source, columns=none) -%}
+    {#- The columns of what stands in a `from` clause, or these of them, in order, with types that are whole. -#}
+    {%- set columns = columns if columns is not none else dbt_cdc._columns_of(source) -%}
     {%- set types, whole = dbt_cdc._whole_types(source, columns), [] -%}
     {%- for column in columns -%}{%- do whole.append(api.Column(column.name, types[column.name | lower])) -%}{%- endfor -%}
     {%- do return(whole) -%}

@@ -31,18 +31,15 @@
     {%- for name in values.keys() | sort(case_sensitive=true) -%}
         {%- do parts.append(dbt_cdc._literal(name[0]) ~ ', ' ~ values[name]) -%}
     {%- endfor -%}
-    {%- set options = [] -%}
-    {%- for name, value in {
-        'ignoreNullFields': 'true',
-        'timeZone': 'UTC',
-        'locale': 'en-US',
-        'dateFormat': 'yyyy-MM-dd',
-        'timestampFormat': "yyyy-MM-dd'T'HH:mm:ss.SSSSSSX",
-        'timestampNTZFormat': "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-    }.items() -%}
-        {%- do options.append(dbt_cdc._literal(name) ~ ', ' ~ dbt_cdc._literal(value)) -%}
-    {%- endfor -%}
-    {%- do return('to_json(named_struct(' ~ parts | join(', ') ~ '), map(' ~ options | join(', ') ~ '))') -%}
+    {%- set options = dbt_cdc._literal_list([
+        'ignoreNullFields', 'true',
+        'timeZone', 'UTC',
+        'locale', 'en-US',
+        'dateFormat', 'yyyy-MM-dd',
+        'timestampFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSSX",
+        'timestampNTZFormat', "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+    ]) -%}
+    {%- do return('to_json(named_struct(' ~ parts | join(', ') ~ '), map(' ~ options ~ '))') -%}
 {%- endmacro -%}
 
 
@@ -50,11 +47,7 @@
     {%- if columns is string -%}{%- do return([columns]) -%}{%- endif -%}
     {%- if columns.identifier is not defined -%}{%- do return(columns) -%}{%- endif -%}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._whole_relation(columns)) if execute and not columns.is_cte else none -%}
-    {%- set found = [] -%}
-    {%- for column in (dbt_cdc._whole_columns(existing) if existing is not none else [])
-        if not dbt_cdc._is_kept_by(dbt_cdc._format_of(existing), column.name) -%}
-        {%- do found.append(column) -%}
-    {%- endfor -%}
+    {%- set found = dbt_cdc._whole_columns(existing, dbt_cdc._plain_columns(existing)) if existing is not none else [] -%}
     {%- if execute and not found and not dbt_cdc._is_not_built_yet(columns) -%}
         {%- do exceptions.raise_compiler_error(
             "dbt_cdc.hash: " ~ columns ~ " has no columns that can be asked for (an ephemeral model, a unit test's input, or not built"

@@ -25,14 +25,15 @@
 
 
 {%- macro _open_values(start, now, effective_type) -%}
-    {#- What an open record carries, as SQL. `start`: dbt_valid_from, `now`: dbt's snapshot time. -#}
+    {#- What an open record carries: name in the table -> SQL. `start`: dbt_valid_from, `now`: dbt's snapshot time. -#}
+    {%- set names = dbt_cdc._operational_columns() -%}
     {%- do return({
-        'insert_process_id': dbt_cdc._literal(invocation_id),
-        'update_process_id': 'cast(null as string)',
-        'effective_start_timestamp': dbt_cdc._effective(start, effective_type),
-        'effective_end_timestamp': dbt_cdc._high_date(effective_type),
-        'insert_timestamp': 'cast(' ~ now ~ ' as timestamp_ltz)',
-        'update_timestamp': 'cast(null as timestamp_ltz)',
+        names.insert_process_id: dbt_cdc._literal(invocation_id),
+        names.update_process_id: 'cast(null as string)',
+        names.effective_start_timestamp: dbt_cdc._effective(start, effective_type),
+        names.effective_end_timestamp: dbt_cdc._high_date(effective_type),
+        names.insert_timestamp: 'cast(' ~ now ~ ' as timestamp_ltz)',
+        names.update_timestamp: 'cast(null as timestamp_ltz)',
     }) -%}
 {%- endmacro -%}
 

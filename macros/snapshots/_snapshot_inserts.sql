@@ -124,10 +124,7 @@
         {%- do values.update({columns.dbt_is_deleted: "if(dbt_cdc_kind = 'delete', 'True', 'False')"}) -%}
     {%- endif -%}
     {%- if options.operational_metadata -%}
-        {%- set names = dbt_cdc._operational_columns() -%}
-        {%- for name, value in dbt_cdc._open_values('dbt_cdc_start', 'dbt_cdc_now', options.effective_timestamp_type).items() -%}
-            {%- do values.update({names[name]: value}) -%}
-        {%- endfor -%}
+        {%- do values.update(dbt_cdc._open_values('dbt_cdc_start', 'dbt_cdc_now', options.effective_timestamp_type)) -%}
     {%- endif -%}
     {%- do return(values) -%}
 {%- endmacro -%}

@@ -16,7 +16,7 @@
 
 {%- macro _check_snapshot_options() -%}
     {#- One error with all that is wrong with a snapshot's options and the vars it goes by. -#}
-    {%- set options = dbt_cdc._snapshot_settings() if dbt_cdc._meta() is mapping else {} -%}
+    {%- set options = dbt_cdc._snapshot_settings() -%}
     {%- set faults = dbt_cdc._hard_deletes_faults() + dbt_cdc._isolation_faults() + dbt_cdc._dbt_name_faults()
         + dbt_cdc._max_delete_fraction_faults(options.max_delete_fraction) + dbt_cdc._change_log_faults(options)
         + (dbt_cdc._operational_var_faults() if options.operational_metadata else []) -%}
@@ -55,7 +55,7 @@
 {%- macro _change_log_faults(options) -%}
     {#- hash_diff and apply_changes refuse such a table for reasons of their own -#}
     {%- set format = model.config.get('file_format') -%}
-    {%- set logged = dbt_cdc._formats_with('change_log') -%}
+    {%- set logged = dbt_cdc._formats_with('capture') -%}
     {%- if not options.change_log or format in logged -%}{%- do return([]) -%}{%- endif -%}
     {%- do return(["option 'change_log' needs a table of " ~ logged | join(', ') ~ ", got file_format '" ~ format
                    ~ "'; remove the option, and ask the table itself by table_changes"]) -%}

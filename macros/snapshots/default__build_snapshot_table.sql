@@ -27,12 +27,11 @@
     {%- if not options.operational_metadata -%}
         {%- do return(dbt.default__build_snapshot_table(strategy, sql)) -%}
     {%- endif -%}
-    {%- set names = dbt_cdc._operational_columns() -%}
     {%- set start = dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_valid_from) -%}
     select
         *
         {%- for name, value in dbt_cdc._open_values(start, snapshot_get_time(), options.effective_timestamp_type).items() %},
-        {{ value }} as {{ dbt_cdc._quote(names[name]) }}
+        {{ value }} as {{ dbt_cdc._quote(name) }}
         {%- endfor %}
     from (
         {{ dbt.default__build_snapshot_table(strategy, sql) }}

@@ -11,7 +11,7 @@
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set options, source = dbt_cdc._snapshot_settings(), dbt_cdc._source_of(source_sql) -%}
     {%- set columns = source.columns -%}
-    {%- set target_columns = dbt_cdc._columns_of_snapshot(target_relation) -%}
+    {%- set target_columns = dbt_cdc._plain_columns(target_relation) -%}
     {%- set existing = dbt_cdc._whole_types(target_relation, target_columns) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
@@ -33,16 +33,6 @@
     {%- do dbt_cdc._look_up_returning(shape) -%}
     {%- do model.update({'_dbt_cdc_shape': shape}) -%}
     {%- do return('select * from ' ~ target_relation ~ ' where false') -%}
-{%- endmacro -%}
-
-
-{%- macro _columns_of_snapshot(target) -%}
-    {#- Without those that its format keeps in it; dbt-spark's own list leaves Hudi's out of the tables of any format. -#}
-    {%- set columns, format = [], dbt_cdc._format_of(target) -%}
-    {%- for column in dbt_cdc._columns_of(target) if not dbt_cdc._is_kept_by(format, column.name) -%}
-        {%- do columns.append(column) -%}
-    {%- endfor -%}
-    {%- do return(columns) -%}
 {%- endmacro -%}
 
 

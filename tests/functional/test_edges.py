@@ -502,6 +502,10 @@ REFUSED = {
         READER + NEW + " join {{ dbt_cdc.ref_changes('orders', column='id') }} using (id)",
         "ref_changes reads schema.orders in two ways, by column cdc_datetime_updated and by column id",
     ),
+    "with_a_text_for_options": refused(
+        READER + "{{ config(meta={'dbt_cdc': 'version'}) }}" + f"select id from {{{{ {BY_VERSION % repr('id')} }}}}",
+        'meta.dbt_cdc must be a mapping of options, got "version"',
+    ),
     "of_two_keys": refused(
         READER
         + f"select id from {{{{ {BY_VERSION % repr('id')} }}}} join {{{{ {BY_VERSION % ['id', 'm']} }}}} using (id)",

@@ -8,11 +8,6 @@
         comes what _restart_change_log gives. Does nothing for a node without `change_log`. -#}
     {%- set mode = dbt_cdc._meta().get('change_log') -%}
     {%- if mode is none -%}{%- do return(none) -%}{%- endif -%}
-    {%- set faults = [] -%}
-    {%- if not dbt_cdc._key_of_node(model) -%}
-        {%- do faults.append("change_log needs the key, got no unique_key; give the model its `unique_key`") -%}
-    {%- endif -%}
-    {%- do dbt_cdc._raise_faults(faults + dbt_cdc._for_format('feed_faults', dbt_cdc._file_format())([])) -%}
     {%- set log = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if log is not none -%}
         {%- do dbt_cdc._raise_faults(dbt_cdc._found_log_faults(log, relation, mode, restart)) -%}

@@ -24,7 +24,7 @@
     {%- do dbt_cdc._raise_faults(dbt_cdc._key_faults(key or [], columns), about="changes of " ~ source ~ ": ") -%}
     {%- set table = {
         'relation': existing, 'format': format, 'source': source, 'columns': columns, 'key': key, 'unchecked': unchecked, 'log': none,
-        'timeline': dbt_cdc._for_format('timeline', format)(existing),
+        'timeline': dbt_cdc._for_format('timeline', format)(existing, begin),
         'where': dbt_cdc._rows_of_model() if held.identifier != relation.identifier else none,
     } -%}
     {%- set kept = dbt_cdc._change_log_of(relation, table, begin) if log and key else none -%}

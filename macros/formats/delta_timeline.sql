@@ -1,7 +1,21 @@
 {#- Delta's timeline. Each part of it is found by a walk of its own through the commits, oldest first. -#}
 
-{%- macro delta__timeline(relation) -%}
-    {%- set commits, properties = dbt_cdc._delta_commits(relation), dbt_cdc._table_properties(relation) -%}
+{%- macro delta__timeline(relation, since=none) -%}
+    {#- Of thousands of commits mostly few have come since a version: no more of them are read where these can tell what came. -#}
+    {%- set properties = dbt_cdc._table_properties(relation) -%}
+    {%- if since is not none and modules.re.fullmatch('[0-9]+', since | string) -%}
+        {%- set commits = dbt_cdc._delta_commits(relation, newest=100) -%}
+        {%- set timeline = dbt_cdc._delta_timeline_of(commits, properties) -%}
+        {%- set place = (since | int) - (commits[0].version | int) -%}
+        {%- if timeline.whole or place >= [timeline.images_from, (timeline.feed_from or 0) - 1] | max -%}
+            {%- do return(timeline) -%}
+        {%- endif -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._delta_timeline_of(dbt_cdc._delta_commits(relation), properties)) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_timeline_of(commits, properties) -%}
     {%- set renamed = dbt_cdc._delta_last_rename(commits) -%}
     {%- set kept = [dbt_cdc._delta_oldest_file(commits), renamed or 0] | max -%}
     {%- set allowed = dbt_cdc._delta_oldest_allowed(commits, properties) -%}

@@ -1,4 +1,4 @@
-{%- macro hudi__timeline(relation) -%}
+{%- macro hudi__timeline(relation, since=none) -%}
     {#- See timeline.sql. Hudi archives old commits and cleans the files that only they need; its CDC query reads neither. -#}
     {%- set commits, properties = [], dbt_cdc._hudi_properties(relation) -%}
     {%- for row in run_query(dbt_cdc._hudi_commits(relation, properties, 'false') ~ ' order by version').rows -%}

@@ -1,4 +1,5 @@
-{#- What a table can still tell about its past, as one mapping for all formats:
+{#- What a table can still tell about its past, as one mapping for all formats (`since`: a version, or another bound; a format may leave
+    out what came before it):
     commits      oldest first: {version (string), micros (commit time since 1970 UTC), operation}
     feed_from    place in `commits` of the first commit whose row changes the format's feed holds; none: no feed
     feed_lacks   true if there are commits before it whose rows are in no feed, though nothing is gone (Delta)
@@ -11,7 +12,7 @@
     aside        versions that can be read and are not in `commits`, such as those of a table that was replaced (Iceberg)
     Of a commit, `quiet` says that it leaves the rows as they are, where the format tells that. -#}
 
-{%- macro iceberg__timeline(relation) -%}
+{%- macro iceberg__timeline(relation, since=none) -%}
     {%- set commits, branches, walk = [], [], namespace(at=none) -%}
     {#- the heads first: what is committed in between is among the snapshots then, and no head is missing there -#}
     {%- for row in run_query("select name, cast(snapshot_id as string) as version from " ~ relation

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import time
@@ -31,6 +32,77 @@ def age(changes: Changes, table: str, *days: float) -> None:
     log = Path(detail["location"].removeprefix("file:")) / "_delta_log"
     for version, ago in enumerate(days):
         os.utime(log / f"{version:020}.json", (time.time() - ago * DAY,) * 2)
+
+
+def pass_commits(changes: Changes, table: str, commits: int) -> None:
+    """Add so many commits without rows, as streams and tools leave them, to a table's log."""
+    (detail,) = changes.project.spark.sql(f"describe detail {changes.project.schema}.{table}").collect()
+    log = Path(detail["location"].removeprefix("file:")) / "_delta_log"
+    last = max(int(file.stem) for file in log.glob("*.json"))
+    said = {"operation": "SET TBLPROPERTIES", "operationParameters": {"properties": "{}"}, "isBlindAppend": True}
+    for version in range(last + 1, last + 1 + commits):
+        info = {"commitInfo": {"timestamp": int(time.time() * 1000), "txnId": str(version), **said}}
+        (log / f"{version:020}.json").write_text(json.dumps(info))
+    changes.project.spark.sql(f"refresh table {changes.project.schema}.{table}")
+
+
+def test_a_long_history_is_read_as_far_as_a_question_reaches(changes: Changes, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = changes.project
+    model = "{{{{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}}} select * from "
+    project.write(
+        {
+            "models/sources.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: long}}]}}]",
+            "models/reader.sql": model.format()
+            + "{{ dbt_cdc.ref_changes(source('raw', 'long'), by='version', unique_key='id') }}",
+            "models/logged.sql": """
+                {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
+                          'sequence_by': 'seq', 'except_column_list': ['seq'], 'change_log': 'data_before_after'}}) }}
+                select id, v, {{ var('seq') }} as seq from {{ source('raw', 'long') }}
+            """,
+        }
+    )
+    changes.create("long", "id int, v string", feed=True)
+    changes.write("long", "insert into {t} values (1, 'a')")
+    project.dbt("run", "--vars", "{seq: 1}")
+    for table in ("long", "logged"):
+        pass_commits(changes, table, 120)
+    execute, asked = session.Cursor.execute, []
+
+    def look(self: Any, sql: str, *parameters: Any) -> None:
+        asked.extend(re.findall(r"describe history \S+?\.(\w+)( limit \d+)?", sql))
+        execute(self, sql, *parameters)
+
+    monkeypatch.setattr(session.Cursor, "execute", look)
+
+    def run(seq: int) -> list[tuple[str, str]]:
+        asked.clear()
+        project.dbt("run", "--vars", f"{{seq: {seq}}}", "--select", "reader", "logged", "--threads", "1")
+        return sorted(asked)
+
+    # what was read last lies before the newest commits: then the whole history is asked for
+    changes.write("long", "update {t} set v = 'b'")
+    one, newest = (" limit 1", " limit 100")
+    assert run(2) == [
+        ("logged", ""), ("logged", ""), ("logged", one), ("logged", newest), ("logged", newest), ("long", ""), ("long", newest),
+    ]  # fmt: skip
+    changes.write("long", "insert into {t} values (2, 'c')")
+    assert run(3) == [("logged", one), ("logged", newest), ("long", newest)]
+    assert project.rows("select * from {schema}.reader order by id") == [(1, "b", "u"), (2, "c", "i")]
+    logged = "select op, key.id, before.v, after.v from {schema}.logged__changes order by key.id, ts"
+    assert project.rows(logged) == [("i", 1, None, "a"), ("u", 1, "a", "b"), ("i", 2, None, "c")]
+
+    versions = [version for version, _ in changes.commits("long")]
+    changes.ask(
+        since_the_last="'{schema}.long', unique_key='id', begin=" + versions[-2],
+        since_the_first="'{schema}.long', unique_key='id', begin=0",
+        all_of_it="'{schema}.long', unique_key='id'",
+        of_the_log="ref('logged'), begin='earliest'",
+    )
+    project.dbt("run", "--select", "since_the_last", "since_the_first", "all_of_it", "of_the_log")
+    everything = [("i", None, (1, "a")), ("u", (1, "a"), (1, "b")), ("i", None, (2, "c"))]
+    assert changes.answer("since_the_last", "long") == [("i", None, (2, "c"))]
+    assert changes.answer("since_the_first", "long") == everything
+    assert changes.answer("all_of_it", "long") == everything
 
 
 def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it(

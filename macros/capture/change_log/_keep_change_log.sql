@@ -61,7 +61,8 @@
 {%- macro _bring_up_change_log(relation, mode) -%}
     {#- True if the log goes on though a run had begun to build it anew. -#}
     {%- if dbt_cdc._load_relation(dbt_cdc._storage_relation(relation)) is none -%}{%- do return(none) -%}{%- endif -%}
-    {%- set table = dbt_cdc._changed_table(relation, unique_key=dbt_cdc._key_of_node(model), log=false) -%}
+    {%- set since = model.get('_dbt_cdc_logged') -%}
+    {%- set table = dbt_cdc._changed_table(relation, dbt_cdc._key_of_node(model), since, log=false) -%}
     {%- set log = dbt_cdc._change_log_of(relation, table, end_only=true) -%}
     {%- set log = none if log is not none and log.restarts and dbt_cdc._is_replaced_since(table, log.upto) else log -%}
     {%- if log is none -%}

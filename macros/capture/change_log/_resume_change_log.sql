@@ -6,9 +6,9 @@
     {%- set newest = dbt_cdc._for_format('newest_commit', format)(held) if format else none -%}
     {%- if newest is not none -%}
         {%- set kept = dbt_cdc._own_properties(log) -%}
-        {%- if dbt_cdc._logged_commits(log, none, kept, end_only=true)[-1] == newest -%}
-            {%- do return(kept.get('dbt_cdc.restarts') == 'true') -%}
-        {%- endif -%}
+        {%- set logged = dbt_cdc._logged_commits(log, none, kept, end_only=true)[-1] -%}
+        {%- do model.update(_dbt_cdc_logged=logged.version) -%}
+        {%- if logged == newest -%}{%- do return(kept.get('dbt_cdc.restarts') == 'true') -%}{%- endif -%}
     {%- endif -%}
     {%- do return(dbt_cdc._bring_up_change_log(relation, mode)) -%}
 {%- endmacro -%}

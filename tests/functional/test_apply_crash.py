@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from dbt.adapters.spark import session
 from pyspark.sql import SparkSession
 
 from tests.support.project import Project
 from tests.support.shared import shared_project
+from tests.support.statements import finds, killed_at, meanwhile, watch
 
 pytestmark = pytest.mark.one_format("iceberg")
 
@@ -78,13 +77,7 @@ class Killer:
 @pytest.fixture
 def killer(monkeypatch: pytest.MonkeyPatch) -> Killer:
     killer = Killer()
-    stock = session.Cursor.execute
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        killer.look(sql)
-        stock(self, sql, *parameters)
-
-    monkeypatch.setattr(session.Cursor, "execute", execute)
+    watch(monkeypatch, killer.look)
     return killer
 
 
@@ -172,19 +165,15 @@ def test_every_kind_of_model_is_brought_up_to_what_a_killed_run_recorded(
         text = header % options + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"
         project.write({f"models/{kind}_{place}.sql": text for place in ("merge", "mark")})
     killed = set()
-    stock = session.Cursor.execute
 
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        text = " ".join(sql.replace("`", "").split())
-        merges = re.search(r"merge into \S+\.(\w+_merge) ", text)
-        marks = re.search(r"insert into \S+\.(\w+_mark)__events .*'applied'", text)
-        found = merges or marks
+    def look(sql: str) -> None:
+        found = finds(r"merge into \S+\.(\w+_merge) ", sql)
+        found = found or finds(r"insert into \S+\.(\w+_mark)__events .*'applied'", sql)
         if found and armed:
             killed.add(found[1])
             raise RuntimeError("killed")
-        stock(self, sql, *parameters)
 
-    monkeypatch.setattr(session.Cursor, "execute", execute)
+    watch(monkeypatch, look)
     for run, armed in enumerate((False, True, False)):
         python = PYTHON.format(options=OPTIONS, query=f"select * from {BATCHES[run]} as t(id, v, seq)")
         project.write({f"models/python_{place}.py": python for place in ("merge", "mark")})
@@ -234,10 +223,6 @@ IMAGES = """
 """
 
 
-def words(statement: str) -> str:
-    return " ".join(statement.replace("`", "").split())
-
-
 class OtherRun:
     """Another run of a model, at one moment of ours: what it writes in one of our statements' place or after it."""
 
@@ -254,7 +239,7 @@ class OtherRun:
             self.show("overtaken")
             self.project.sql("insert into {schema}.overtaken values (5, 'o', 1, null)")
 
-        if re.search(r"merge into \S+\.restless ", words(statement)) and self.killing:  # others keep coming
+        if finds(r"merge into \S+\.restless ", statement) and self.killing:  # others keep coming
             self.recorded += 1
             batch = f"'other_{self.recorded}'"
             event = f"(6, {self.recorded}, 'upsert', 11L, {batch}, '{self.recorded}')"
@@ -315,7 +300,7 @@ class OtherRun:
             raise RuntimeError("killed")  # before it looks whether another run has come in between
 
     def meets(self, model: str, pattern: str, statement: str) -> bool:
-        if model in self.met or not re.search(pattern, words(statement)):
+        if model in self.met or not finds(pattern, statement):
             return False
         self.met.add(model)
         return True
@@ -339,14 +324,7 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
         | {f"models/{name}.sql": IMAGES for name in ("pictures", "halfway", "taken")}
     )
     other = OtherRun(project)
-    stock = session.Cursor.execute
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        other.before(sql)
-        stock(self, sql, *parameters)
-        other.after(sql)
-
-    monkeypatch.setattr(session.Cursor, "execute", execute)
+    watch(monkeypatch, other.before, other.after)
     said = project.error("run", "--vars", "{run: 0}")
     assert "another run of this model made its tables at the same time and was first: run it again" in said
     assert project.tables() & {"second", "second__events"} == {"second__events"}
@@ -430,25 +408,6 @@ def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new
     ]
 
 
-@contextmanager
-def meanwhile(project: Project, others: dict[str, tuple[str, list[str]]]) -> Iterator[None]:
-    """Other runs' statements, table by table: right before the one of ours that a pattern, in which {} is the table, finds."""
-    stock, left = session.Cursor.execute, dict(others)
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        for table, (moment, statements) in others.items():
-            if table in left and re.search(moment.format(rf"\S+\.{table}"), words(sql)):
-                del left[table]
-                for statement in statements:
-                    project.sql(statement)
-        stock(self, sql, *parameters)
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(session.Cursor, "execute", execute)
-        yield
-    assert not left
-
-
 def of_batches(project: Project, name: str, *batches: str) -> None:
     """An SCD 1 model that gives one of the batches in each run."""
     header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n"
@@ -456,24 +415,16 @@ def of_batches(project: Project, name: str, *batches: str) -> None:
     project.write({f"models/{name}.sql": text + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
 
 
-def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(project: Project) -> None:
     of_batches(project, "purged", "values (1, null, 10), (2, 'b', 1)", "values (3, 'c', 1)")
     project.dbt("run", "--vars", "{run: 0}")
-    stock = session.Cursor.execute
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        stock(self, sql, *parameters)
-        if re.search(r"merge into \S+purged__events`? as recorded\s+using \(\s+with due", sql):
-            # a late event, of a run that has seen the delete of 10 and so leaves the table as it is
-            columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-            markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
-            event = "(1, 5, 'upsert', 11L, 'other', 'late')"
-            project.sql(f"insert into {{schema}}.purged__events ({columns}) values {event}, {markers}")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(session.Cursor, "execute", execute)
+    # a late event, of a run that has seen the delete of 10 and so leaves the table as it is
+    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+    markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
+    event = "(1, 5, 'upsert', 11L, 'other', 'late')"
+    recorded = f"insert into {{schema}}.purged__events ({columns}) values {event}, {markers}"
+    forgets = "merge into {}__events as recorded using \\( with due"
+    with meanwhile(project.sql, {"purged": (forgets, [recorded])}, after=True):
         project.dbt(
             "run-operation", "purge_tombstones", "--args", "{model: purged, retention: 0 seconds}", "--vars", "{run: 0}"
         )
@@ -545,7 +496,7 @@ def seen(spark: SparkSession, target: dict[str, Any]) -> Iterator[Seen]:
             "wider": (RECORDS, with_new_column("wider")),
             "purging": ("merge into {}__events as recorded", with_new_column("purging")),
         }
-        with meanwhile(project, others):
+        with meanwhile(project.sql, others):
             project.error("run", "--vars", "{run: 1}")
         rows = {name: project.rows(f"select * from {{schema}}.{name} order by id") for name in BESIDE_OTHERS}
         results = project.run_results()
@@ -608,7 +559,7 @@ def test_a_run_whose_tables_another_makes_anew_meanwhile_leaves_them_alone(proje
             (RECORDS, "its events are kept in", [(1,), (2,)]),
         ]
     ):
-        with meanwhile(project, {"anew": (moment, made_anew(f"run {number}"))}):
+        with meanwhile(project.sql, {"anew": (moment, made_anew(f"run {number}"))}):
             error = project.error("run", "--vars", "{run: 1}")
         assert "another run of this model made its tables at the same time and was first: run it again" in error
         assert written in error
@@ -656,9 +607,7 @@ def test_folders_left_by_a_kill_while_tables_were_made_are_in_nobodys_way(projec
         assert [project.rows(f"select op from {{schema}}.{log}") for log in logs] == [[("i",)], [("i",)]]
 
 
-def test_a_killed_full_refresh_with_another_key_of_its_log_is_finished_by_the_next_run(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_full_refresh_with_another_key_of_its_log_is_finished_by_the_next_run(project: Project) -> None:
     batches = ["values (1, 'a', 1), (2, 'b', 1)", "values (1, 'a2', 2)", "values (3, 'c', 3)"]
     header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n"
     query = f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"
@@ -666,15 +615,7 @@ def test_a_killed_full_refresh_with_another_key_of_its_log_is_finished_by_the_ne
     project.write({"models/m.sql": header % {**logged, "stored_as_scd_type": 1} + query})
     project.dbt("run", "--vars", "{run: 0}")
     project.write({"models/m.sql": header % logged + query})
-    with monkeypatch.context() as patched:
-        stock = session.Cursor.execute
-
-        def execute(self: Any, sql: str, *parameters: Any) -> None:
-            if re.search(r"create (or replace )?table \S+\.m ", " ".join(sql.replace("`", "").split())):
-                raise RuntimeError("killed")
-            stock(self, sql, *parameters)
-
-        patched.setattr(session.Cursor, "execute", execute)
+    with killed_at(r"create (or replace )?table \S+\.m "):
         project.error("run", "--full-refresh", "--vars", "{run: 1}")
     assert project.rows("select * from {schema}.m order by id") == [(1, "a"), (2, "b")]
     project.dbt("run", "--vars", "{run: 2}")

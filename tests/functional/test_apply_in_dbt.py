@@ -6,9 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from dbt.adapters.spark import session
 
 from tests.support.project import Project, words_of
+from tests.support.statements import killed_at, watch
 
 pytestmark = pytest.mark.one_format("iceberg")
 
@@ -57,15 +57,14 @@ models:
 def grants(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The grant statements sent, which Spark without an authorizer does not know; the rest runs."""
     sent: list[str] = []
-    stock = session.Cursor.execute
 
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        if re.match("show grant|grant|revoke", words_of(sql), re.I):
-            sent.append(words_of(sql))
-            sql = "select '' as principal, '' as action_type, '' as object_type limit 0"
-        stock(self, sql, *parameters)
+    def look(sql: str) -> str | None:
+        if not re.match("show grant|grant|revoke", words_of(sql), re.I):
+            return None
+        sent.append(words_of(sql))
+        return "select '' as principal, '' as action_type, '' as object_type limit 0"
 
-    monkeypatch.setattr(session.Cursor, "execute", execute)
+    watch(monkeypatch, look)
     return sent
 
 
@@ -157,9 +156,7 @@ def test_without_a_file_format_the_tables_are_deltas(project: Project) -> None:
 
 
 @pytest.mark.only_format("delta")
-def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(project: Project) -> None:
     model = HEADER + "select * from values {{ var('batch') }} as t(id, `W eight`, op, seq)"
     project.write({"models/checked.sql": model, "models/checked.yml": CHECKED})
 
@@ -186,15 +183,7 @@ def test_rows_that_a_constraint_refuses_are_told_before_they_are_recorded(
     assert project.tables() == set()
 
     # killed before the table has its constraint: it is built anew
-    execute = session.Cursor.execute
-
-    def killed(self: Any, sql: str, *parameters: Any) -> None:
-        if "add constraint" in sql:
-            raise RuntimeError("killed")
-        execute(self, sql, *parameters)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(session.Cursor, "execute", killed)
+    with killed_at("add constraint"):
         assert "killed" in refused("(1, 1, 'U', 1), (2, 5, 'U', 1)")
     run("(1, 1, 'U', 1), (2, 5, 'U', 1)")
     rows, events = [(1, 1, 1, None), (2, 5, 1, None)], [(1, 1, 1), (2, 5, 1)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
-from dbt.adapters.spark import session
 
 from tests.support.project import Project
+from tests.support.statements import meanwhile
 
 pytestmark = pytest.mark.one_format("iceberg")
 
@@ -190,62 +189,46 @@ def test_lengths_defaults_and_collations_of_the_source_are_none_of_the_tables(pr
     )
 
 
-def test_what_another_session_has_shown_meanwhile_is_seen(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_another_session_has_shown_meanwhile_is_seen(project: Project) -> None:
     """Iceberg's catalogs show a table as they know it for half a minute; sessions have catalogs of their own."""
     other = project.spark.newSession()
     query = "select {{ var('id') }} as id, 'x' as v, '{{ var('op') }}' as op, {{ var('seq') }} as seq"
     project.write({"models/t.sql": model(query, config="unique_key='id'")})
     project.dbt("run", "--vars", "{id: 2, op: U, seq: 1}")
-    execute, schema = session.Cursor.execute, project.schema
-
-    def of_another_run(self: Any, sql: str, *parameters: Any) -> None:
-        """What a run writes that applies (1, 'x', U, 5), once this one has looked at everything."""
-        if "insert into" in sql and "t__events" in sql and "'begun'" in sql:
-            monkeypatch.setattr(session.Cursor, "execute", execute)
-            copied = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v"
-            other.sql(
-                f"insert into {schema}.t__events (_dbt_cdc_batch, {copied}) select 'other', "
-                "if(_dbt_cdc_kind = 'upsert', 1, null), if(_dbt_cdc_kind = 'upsert', 5, null), _dbt_cdc_kind, "
-                f"_dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v from {schema}.t__events "
-                "where _dbt_cdc_kind in ('upsert', 'begun', 'applied')"
-            )
-            other.sql(f"insert into {schema}.t (id, v) values (1, 'x')")
-        execute(self, sql, *parameters)
-
-    monkeypatch.setattr(session.Cursor, "execute", of_another_run)
-    project.dbt("run", "--vars", "{id: 1, op: D, seq: 10}")
-    assert session.Cursor.execute is execute, "the other run had no turn"
+    schema = project.schema
+    # what a run writes that applies (1, 'x', U, 5), once this one has looked at everything
+    copied = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v"
+    of_another_run = [
+        f"insert into {schema}.t__events (_dbt_cdc_batch, {copied}) select 'other', "
+        "if(_dbt_cdc_kind = 'upsert', 1, null), if(_dbt_cdc_kind = 'upsert', 5, null), _dbt_cdc_kind, "
+        f"_dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v from {schema}.t__events "
+        "where _dbt_cdc_kind in ('upsert', 'begun', 'applied')",
+        f"insert into {schema}.t (id, v) values (1, 'x')",
+    ]
+    with meanwhile(other.sql, {"t": ("insert into {}__events .*'begun'", of_another_run)}):
+        project.dbt("run", "--vars", "{id: 1, op: D, seq: 10}")
     project.sql("refresh table {schema}.t")
     assert project.rows("select id, v from {schema}.t") == [(2, "x")]
 
 
-def test_an_image_is_compared_with_what_another_session_has_shown_meanwhile(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_image_is_compared_with_what_another_session_has_shown_meanwhile(project: Project) -> None:
     other = project.spark.newSession()
     query = "select 2 as id, 'x' as v, {{ var('seq') }} as seq"
     options = {"sequence_by": "seq", "source_kind": "snapshot"}
     config = f"materialized='apply_changes', unique_key='id', meta={{'dbt_cdc': {options!r}}}"
     project.write({"models/t.sql": f"{{{{ config({config}) }}}} {query}"})
     project.dbt("run", "--vars", "{seq: 1}")
-    execute, schema = session.Cursor.execute, project.schema
-
-    def of_another_run(self: Any, sql: str, *parameters: Any) -> None:
-        """What a run writes that applies the image 5, which has the key 7, too, while this one's batch is made."""
-        execute(self, sql, *parameters)
-        if re.search(r"create table \S+t__dbt_tmp_", sql):
-            monkeypatch.setattr(session.Cursor, "execute", execute)
-            copied = "_dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v"
-            other.sql(
-                f"insert into {schema}.t__events (_dbt_cdc_batch, id, _dbt_cdc_sequence, {copied}) select 'other', "
-                f"if(_dbt_cdc_kind = 'upsert', 7, null), if(_dbt_cdc_kind <> 'applied', 5, null), {copied} "
-                f"from {schema}.t__events where _dbt_cdc_kind in ('upsert', 'begun', 'applied')"
-            )
-            other.sql(f"insert into {schema}.t (id, v) values (7, 'x')")
-
-    monkeypatch.setattr(session.Cursor, "execute", of_another_run)
-    project.dbt("run", "--vars", "{seq: 6}")
-    assert session.Cursor.execute is execute, "the other run had no turn"
+    schema = project.schema
+    # what a run writes that applies the image 5, which has the key 7, too, while this one's batch is made
+    copied = "_dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_columns, _dbt_cdc_processed_at, v"
+    of_another_run = [
+        f"insert into {schema}.t__events (_dbt_cdc_batch, id, _dbt_cdc_sequence, {copied}) select 'other', "
+        f"if(_dbt_cdc_kind = 'upsert', 7, null), if(_dbt_cdc_kind <> 'applied', 5, null), {copied} "
+        f"from {schema}.t__events where _dbt_cdc_kind in ('upsert', 'begun', 'applied')",
+        f"insert into {schema}.t (id, v) values (7, 'x')",
+    ]
+    with meanwhile(other.sql, {"t": ("create table {}__dbt_tmp_", of_another_run)}, after=True):
+        project.dbt("run", "--vars", "{seq: 6}")
     project.sql("refresh table {schema}.t")
     assert project.rows("select id from {schema}.t") == [(2,)]
     deletes = "select id, _dbt_cdc_sequence from {schema}.t__events where _dbt_cdc_kind = 'delete'"

@@ -9,7 +9,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -92,9 +91,8 @@ def read_run(text: str) -> tuple[float, float, str]:
 
 def other_process(folder: Path, target_path: str, events_path: str) -> None:
     """A second project on the same two tables: runs when told to, then is killed in the middle of a MERGE."""
-    from dbt.adapters.spark import session
-
     from tests.support.spark import profile_target, start_session, test_settings
+    from tests.support.statements import watch
 
     settings = test_settings("delta", folder / "warehouse", short_lived=True)
     spark = start_session(settings)
@@ -111,12 +109,6 @@ def other_process(folder: Path, target_path: str, events_path: str) -> None:
     await_file(folder / "go on")
 
     merging = threading.Event()
-    stock = session.Cursor.execute
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        if "merge into" in sql:
-            merging.set()
-        stock(self, sql, *parameters)
 
     def kill() -> None:
         merging.wait()
@@ -127,7 +119,7 @@ def other_process(folder: Path, target_path: str, events_path: str) -> None:
         os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    session.Cursor.execute = execute  # type: ignore[method-assign]
+    watch(pytest.MonkeyPatch(), lambda sql: merging.set() if "merge into" in sql else None)
     threading.Thread(target=kill, daemon=True).start()
     project.invoke(*batch(KILLED))
 

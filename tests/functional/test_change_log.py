@@ -5,13 +5,12 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from typing import Any
 
 import pytest
-from dbt.adapters.spark import session
 
 from tests.support.changes import LOG_HOOKS, Changes, vacuum
 from tests.support.project import Project
+from tests.support.statements import killed_at, watch
 
 MODES = ("key_op", "data_before", "data_before_after")
 MODEL = (
@@ -212,14 +211,13 @@ def test_a_log_that_holds_all_of_a_range_needs_nothing_of_the_table(
     assert [told(answer) for answer in answers] == [net, [], [("d", (2, "b", None), None)]]
     changes.write(logged, "insert into {t} values (5, 'g', null)")
     # a range that begins with what is left asks for none of the log's commits from before that
-    execute, asked = session.Cursor.execute, []
+    asked = []
 
-    def look(self: Any, sql: str, *parameters: Any) -> None:
+    def look(sql: str) -> None:
         if "max(unix_micros(ts))" in sql:
             asked.append(sorted(version for version, _ in project.rows(sql)))
-        execute(self, sql, *parameters)
 
-    monkeypatch.setattr(session.Cursor, "execute", look)
+    watch(monkeypatch, look)
     changes.ask(since_left=f"ref('{logged}'), begin={changes.versions(logged)[0]}")
     project.dbt("run", "--select", "since_left", "up_to_delete", "--threads", "1")
     assert told("since_left") == [("i", None, (5, "g", None))]
@@ -314,13 +312,8 @@ def test_the_log_and_the_feed_of_a_new_table_begin_with_its_first_commit(
         ("i", 1, "0"),
         ("i", 2, "0"),
     ]
-    execute, asked = session.Cursor.execute, []
-
-    def look(self: Any, sql: str, *parameters: Any) -> None:
-        asked.extend(re.findall("describe history [^/]*", sql))
-        execute(self, sql, *parameters)
-
-    monkeypatch.setattr(session.Cursor, "execute", look)
+    asked: list[str] = []
+    watch(monkeypatch, lambda sql: asked.extend(re.findall("describe history [^/]*", sql)))
     project.dbt("run", "--vars", "{run: 2}")
     # the log's run asks for the newest commit as it begins, and for the history when it has written; then each question does
     whole = f"describe history {project.schema}.applied"
@@ -340,15 +333,14 @@ def test_the_log_and_the_feed_of_a_new_table_begin_with_its_first_commit(
 def test_a_long_log_is_gone_on_with_from_the_end_that_it_has_noted(
     changes: Changes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project, execute, asked, merges = changes.project, session.Cursor.execute, [], []
+    project, asked, merges = changes.project, [], []
 
-    def look(self: Any, sql: str, *parameters: Any) -> None:
+    def look(sql: str) -> None:
         """Keeps what is asked of the log's commits, as it is answered then, and what is written to it."""
         if "max(unix_micros(ts))" in sql:
             asked.append(sorted(version for version, _ in project.rows(sql)))
         if "merge into" in sql and "key_op__changes" in sql:
             merges.append(sql)
-        execute(self, sql, *parameters)
 
     def run(key: int) -> str:
         """The version whose rows the run wrote."""
@@ -360,7 +352,7 @@ def test_a_long_log_is_gone_on_with_from_the_end_that_it_has_noted(
         return str(project.rows("show tblproperties {schema}.key_op__changes ('dbt_cdc.upto')")[0][1][::2])
 
     begun = run(0)
-    monkeypatch.setattr(session.Cursor, "execute", look)
+    watch(monkeypatch, look)
     second = run(1)
     assert noted() == begun  # the rows after it say how far the log is
     for key in range(2, 52):
@@ -507,9 +499,7 @@ def test_a_full_refresh_that_is_refused_leaves_the_log_one_that_goes_on(project:
 
 
 @pytest.mark.one_format("iceberg")
-def test_a_table_that_was_killed_before_it_was_done_is_built_again_with_a_log_of_its_own(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_was_killed_before_it_was_done_is_built_again_with_a_log_of_its_own(project: Project) -> None:
     config = "materialized='apply_changes', unique_key='id', contract={'enforced': true},"
     config += "meta={'dbt_cdc': {'sequence_by': 'seq', 'change_log': 'data_before'}}"
     columns = "columns: [{name: id, data_type: int}, {name: seq, data_type: int}]"
@@ -519,16 +509,8 @@ def test_a_table_that_was_killed_before_it_was_done_is_built_again_with_a_log_of
             "models/m.yml": f"models: [{{name: m, {columns}}}]",
         }
     )
-    execute = session.Cursor.execute
-
-    def killed(self: Any, sql: str, *parameters: Any) -> None:
-        if "set tblproperties" in sql and "dbt_cdc.generation" in sql:
-            raise RuntimeError("killed")
-        execute(self, sql, *parameters)
-
     for seq, full_refresh in ((1, []), (3, ["--full-refresh"])):
-        with monkeypatch.context() as patched:
-            patched.setattr(session.Cursor, "execute", killed)
+        with killed_at("set tblproperties .*dbt_cdc.generation"):
             assert "killed" in project.error("run", *full_refresh, "--vars", f"{{seq: {seq}}}")
         project.dbt("run", "--vars", f"{{seq: {seq + 1}}}")
         assert project.rows("select * from {schema}.m") == [(1, seq + 1)]

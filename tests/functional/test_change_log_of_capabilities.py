@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dbt.adapters.spark import session
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
@@ -16,6 +15,7 @@ from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.changes import Changes
 from tests.support.project import Project, words_of
+from tests.support.statements import finds, meanwhile, watch
 
 APPLIED = """
     {{ config(materialized='apply_changes', unique_key='id',
@@ -80,12 +80,12 @@ class LogWrites:
         self.grants: list[str] = []
         self.statements: dict[str, str] = {}
 
-    def grant(self, statement: str) -> bool:
-        """Keep a statement about grants, which Spark without an authorizer does not know."""
+    def grant(self, statement: str) -> str | None:
+        """Keep a statement about grants, which Spark without an authorizer does not know; another to send for it."""
         words = words_of(statement)
         if words.lower().startswith("grant"):
             self.grants.append(words.replace("`", ""))
-        return re.match("grant|show grant", words.lower()) is not None
+        return "select 1 limit 0" if re.match("grant|show grant", words.lower()) else None
 
     def look(self, statement: str) -> None:
         log = re.search(
@@ -101,13 +101,8 @@ class LogWrites:
 
 @pytest.fixture
 def log_writes(monkeypatch: pytest.MonkeyPatch) -> LogWrites:
-    writes, stock = LogWrites(), session.Cursor.execute
-
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        writes.look(sql)
-        stock(self, "select 1 limit 0" if writes.grant(sql) else sql, *parameters)
-
-    monkeypatch.setattr(session.Cursor, "execute", execute)
+    writes = LogWrites()
+    watch(monkeypatch, lambda sql: writes.look(sql) or writes.grant(sql))
     return writes
 
 
@@ -218,16 +213,16 @@ def test_the_log_of_a_table_that_is_made_anew_begins_anew_beside_another_run(
         project.dbt("run", "--vars", f"{{v: {value}, seq: {seq}}}")
     log = "select op, count(*) from {schema}.applied__changes group by op order by op"
     assert project.rows(log) == [("i", 2), ("u", 1)]
-    stock, noted = session.Cursor.execute, []
+    restarts = "alter table {schema}.applied__changes set tblproperties ('dbt_cdc.restarts' = '%s')"
+    noted = []
 
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
+    def look(sql: str) -> None:
         """Another run goes on with the log while the table is being made, and so takes back that it begins anew."""
-        if re.search(r"create (or replace )?table \S+\bapplied`?\s", sql):
+        if finds(r"create (or replace )?table \S+\.applied ", sql):
             noted.append(project.rows("show tblproperties {schema}.applied__changes ('dbt_cdc.restarts')"))
-            project.sql("alter table {schema}.applied__changes set tblproperties ('dbt_cdc.restarts' = 'f a l s e')")
-        stock(self, sql, *parameters)
+            project.sql(restarts % "f a l s e")
 
-    monkeypatch.setattr(session.Cursor, "execute", execute)
+    watch(monkeypatch, look)
     # in a full refresh, and where one that was killed is finished
     for seq, full_refresh in enumerate((["--full-refresh"], []), 2):
         if not full_refresh:
@@ -237,19 +232,14 @@ def test_the_log_of_a_table_that_is_made_anew_begins_anew_beside_another_run(
         assert project.rows("select * from {schema}.applied order by id") == [(1, "a"), (2, "d")]
     assert [value for ((_, value),) in noted] == ["t r u e", "t r u e"]
 
-    def note(self: Any, sql: str, *parameters: Any) -> None:
-        """A full refresh begins while this run merges."""
-        if re.search(r"merge into \S+\bapplied`?\s", sql):
-            project.sql("alter table {schema}.applied__changes set tblproperties ('dbt_cdc.restarts' = 't r u e')")
-        stock(self, sql, *parameters)
-
-    # what it noted stays for it; the run that meets it, as that has ended without a new table, goes on
-    monkeypatch.setattr(session.Cursor, "execute", note)
-    for seq, restarts in enumerate(("t r u e", "f a l s e"), 4):
-        project.dbt("run", "--vars", f"{{v: e{seq}, seq: {seq}}}")
-        monkeypatch.setattr(session.Cursor, "execute", stock)
+    # a full refresh begins while a run merges: what it noted stays for it; the run that meets it, as that has ended
+    # without a new table, goes on
+    begins = {"applied": ("merge into {} ", [restarts % "t r u e"])}
+    for seq, (others, expected) in enumerate(((begins, "t r u e"), ({}, "f a l s e")), 4):
+        with meanwhile(project.sql, others):
+            project.dbt("run", "--vars", f"{{v: e{seq}, seq: {seq}}}")
         kept = project.rows("show tblproperties {schema}.applied__changes ('dbt_cdc.restarts')")
-        assert [value for _, value in kept] == [restarts]
+        assert [value for _, value in kept] == [expected]
     assert project.rows(log) == [("i", 2), ("u", 2)]
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from dbt.adapters import factory
-from dbt.adapters.spark import session
 from dbt_common import invocation
 
 from tests.support.project import Project
+from tests.support.statements import watch
 
 READER = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }}\n"
 RUN = "{{ var('run') }} as run"
@@ -170,15 +170,8 @@ class Race:
     """Lets a whole other run of the project happen right before the first statement that matches."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self._stock = session.Cursor.execute
         self._before: tuple[str, Callable[[], Any]] | None = None
-        race = self
-
-        def execute(cursor: Any, sql: str, *parameters: Any) -> None:
-            race.look(sql)
-            race._stock(cursor, sql, *parameters)
-
-        monkeypatch.setattr(session.Cursor, "execute", execute)
+        watch(monkeypatch, self.look)
 
     def before(self, pattern: str, other: Callable[[], Any]) -> None:
         self._before = (pattern, other)

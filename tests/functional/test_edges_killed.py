@@ -13,15 +13,14 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
-from dbt.adapters.spark import session
 from dbt.cli.main import dbtRunner
 
 from tests.support import spark as embedded
 from tests.support.project import Project
 from tests.support.spark import ROOT, profile_target
+from tests.support.statements import watch
 
 INPUT = """
     {{ config(materialized='incremental', incremental_strategy='append') }}
@@ -96,18 +95,18 @@ def test_a_killed_process_loses_and_doubles_nothing(
 
 def _stop_where_told() -> None:
     """Make the readers of this process stand still at their statement of STOPS, and say so."""
-    stock = session.Cursor.execute
 
-    def execute(cursor: Any, sql: str, *parameters: Any) -> None:
+    def stop(sql: str) -> None:
         for name, pattern in STOPS.items():
             if re.search(pattern, sql, re.DOTALL):
                 print(f"\n@@ {name}", flush=True)
                 threading.Event().wait()
-        stock(cursor, sql, *parameters)
+
+    def pass_by(sql: str) -> None:
         if re.search(PASSED, sql, re.DOTALL):
             print("\n@@ after", flush=True)
 
-    session.Cursor.execute = execute
+    watch(pytest.MonkeyPatch(), stop, pass_by)
 
 
 def _run(folder: str, number: int) -> None:

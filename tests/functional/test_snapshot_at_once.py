@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import pytest
 import yaml
-from dbt.adapters.spark import session
 
 from dbt_cdc._formats import format_of
 from tests.support import connect
 from tests.support.project import Project
 from tests.support.snapshots import SOURCES, supply
+from tests.support.statements import watch
 
 SNAPSHOT = """
 snapshots:
@@ -69,16 +68,13 @@ def test_a_first_load_does_not_replace_the_table_that_another_run_has_made_meanw
 ) -> None:
     project.write({"models/sources.yml": SOURCES, "snapshots/s.yml": SNAPSHOT})
     supply(project, "(1, 'b')")
-    stock = session.Cursor.execute
 
-    def execute(self: Any, sql: str, *parameters: Any) -> None:
-        stock(self, sql, *parameters)
+    def look(sql: str) -> None:
         if "describe query" in sql and "s" not in project.tables():
             project.sql("create table {schema}.s using iceberg as select 1 as id, 'a' as status")
 
-    with monkeypatch.context() as patched:
-        patched.setattr(session.Cursor, "execute", execute)
-        error = project.error("snapshot")
+    watch(monkeypatch, after=look)
+    error = project.error("snapshot")
     assert "another run has made" in error and "its history would be lost: run the snapshot again" in error
     assert project.rows("select * from {schema}.s") == [(1, "a")]
 

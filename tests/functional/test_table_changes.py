@@ -7,10 +7,8 @@ import json
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from dbt.adapters.spark import session
 
 from tests.support.changes import (
     EVERY_CHANGE,
@@ -24,6 +22,7 @@ from tests.support.changes import (
     Changes,
 )
 from tests.support.project import Project
+from tests.support.statements import watch
 
 
 @pytest.fixture
@@ -420,13 +419,8 @@ def test_python_models_get_the_rows_and_the_errors_of_sql_models(
                 " from {{ dbt_cdc.table_changes('elsewhere.`far-away`.kept', unique_key='id') }}",
             }
         )
-    execute, listings = session.Cursor.execute, []
-
-    def look(self: Any, sql: str, *parameters: Any) -> None:
-        listings.extend(re.findall("show tables? (?:extended )?in ([^ ]+)", sql))
-        execute(self, sql, *parameters)
-
-    monkeypatch.setattr(session.Cursor, "execute", look)
+    listings: list[str] = []
+    watch(monkeypatch, lambda sql: listings.extend(re.findall("show tables? (?:extended )?in ([^ ]+)", sql)))
     message = changes.project.error("run")
     assert {*listings} == {changes.project.schema}  # and none of the sources' catalog
     assert "unknown column in unique_key 'idd', did you mean 'id'?" in message

@@ -7,14 +7,13 @@ import os
 import re
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
-from dbt.adapters.spark import session
 
 from tests.functional.test_table_changes_ranges import WRITES
 from tests.support.changes import Changes
 from tests.support.project import Project
+from tests.support.statements import watch
 
 pytestmark = pytest.mark.only_format("delta")
 
@@ -150,13 +149,8 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
         replaced_last="'{schema}.replaced', unique_key='id', begin=1",
         replaced_all="'{schema}.replaced', unique_key='id'",
     )
-    execute, described = session.Cursor.execute, []
-
-    def look(self: Any, sql: str, *parameters: Any) -> None:
-        described.extend(["replaced"] if "describe" in sql and ".replaced version as of 2" in sql else [])
-        execute(self, sql, *parameters)
-
-    monkeypatch.setattr(session.Cursor, "execute", look)
+    described: list[str] = []
+    watch(monkeypatch, lambda sql: described.extend(re.findall(r"(?s)describe.*\.replaced version as of 2", sql)))
     told = {line.split(":")[0]: line for line in changes.project.error("run").replace("\n  ", " ").splitlines()}
     inserted, updated = ("i", None, (3, "c")), ("u", (1, "a"), (1, "z"))
     assert changes.answer("fed_allowed", "fed") == [inserted, updated]

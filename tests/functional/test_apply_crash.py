@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,13 +41,29 @@ EXPECTED = [
 ]
 
 
-def model(order: list[int], **options: str) -> str:
-    """A model that gives the batches in this order, run by run."""
-    text = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': "
-    text += repr({**OPTIONS, **options}) + "}) }}\n"
-    for run, batch in enumerate(order):
-        text += f"{{% if var('run') == {run} %}} select * from {BATCHES[batch]} as t(id, v, seq) {{% endif %}}\n"
-    return text
+def header(options: dict[str, Any] = OPTIONS, config: str = "") -> str:
+    text = f"materialized='apply_changes', unique_key='id', {config} meta={{'dbt_cdc': {options!r}}}"
+    return f"{{{{ config({text}) }}}}\n"
+
+
+def of_batches(batches: Sequence[str], options: dict[str, Any] = OPTIONS) -> str:
+    """A model that gives one of the batches in each run."""
+    return header(options) + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"
+
+
+LEDGER = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
+
+
+def marker(kind: str, batch: str = "other") -> str:
+    return f"(null, null, '{kind}', null, '{batch}', null)"
+
+
+def record(model: str, *rows: str) -> str:
+    """The statement by which a run records rows in a model's ledger."""
+    return f"insert into {{schema}}.{model}__events ({LEDGER}) values {', '.join(rows)}"
+
+
+MARKERS = [marker("begun"), marker("applied")]
 
 
 class Killer:
@@ -87,7 +103,8 @@ def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed
     first = {f"killed_{n}" for n in range(1, 7)}  # a first run writes 6 times
     later = {f"killed_{n}" for n in range(1, 14)}  # and a later one, which also forgets old deletes, 13 times
     unrecorded = {f"killed_{n}" for n in range(1, 8)}
-    text = model([0, 0, 1, 2, 3, 0, 1], tombstone_retention="0 seconds")
+    batches = [BATCHES[n] for n in (0, 0, 1, 2, 3, 0, 1)]
+    text = of_batches(batches, {**OPTIONS, "tombstone_retention": "0 seconds"})
     project.write({f"models/{name}.sql": text for name in {*later, "control_0"}})
     killer.arm(first)
     project.invoke("run", "--vars", "{run: 0}")
@@ -156,13 +173,12 @@ def test_every_kind_of_model_is_brought_up_to_what_a_killed_run_recorded(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed before the MERGE, and between it and the mark that it was done; then another batch comes."""
-    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n"
     truncating = {**OPTIONS, "stored_as_scd_type": 1, "apply_as_truncates": "id is null"}
     pictured = {"sequence_by": "seq", "stored_as_scd_type": 2, "source_kind": "snapshot", "except_column_list": ["seq"]}
     known = {**OPTIONS, "stored_as_scd_type": "bitemporal", "system_sequence_by": "seq * 10"}
     kinds = {"truncating": (truncating, TRUNCATES), "pictured": (pictured, PICTURES), "known": (known, BATCHES)}
     for kind, (options, batches) in kinds.items():
-        text = header % options + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"
+        text = of_batches(batches, options)
         project.write({f"models/{kind}_{place}.sql": text for place in ("merge", "mark")})
     killed = set()
 
@@ -214,7 +230,10 @@ def test_every_kind_of_model_is_brought_up_to_what_a_killed_run_recorded(
         ], place
 
 
-OTHERS = "(1, 7, 'upsert', 11L, 'other', 'b'), (2, 2, 'upsert', 12L, 'other', 'y'), (5, 1, 'upsert', 13L, 'other', 'o')"
+OTHERS = [
+    "(1, 7, 'upsert', 11L, 'other', 'b'), (2, 2, 'upsert', 12L, 'other', 'y'), (5, 1, 'upsert', 13L, 'other', 'o')",
+    marker("begun"),
+]
 IMAGES = """
     {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
         'sequence_by': 'ver', 'source_kind': 'snapshot', 'except_column_list': ['ver']}}) }}
@@ -241,14 +260,12 @@ class OtherRun:
 
         if finds(r"merge into \S+\.restless ", statement) and self.killing:  # others keep coming
             self.recorded += 1
-            batch = f"'other_{self.recorded}'"
-            event = f"(6, {self.recorded}, 'upsert', 11L, {batch}, '{self.recorded}')"
-            self.record("restless", f"{event}, (null, null, 'begun', null, {batch}, null)")
+            batch = f"other_{self.recorded}"
+            event = f"(6, {self.recorded}, 'upsert', 11L, '{batch}', '{self.recorded}')"
+            self.record("restless", event, marker("begun", batch))
         if self.meets("halfway", r"insert into \S+\.halfway__events .* 'begun' ", statement):
-            columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-            markers = "(null, 2, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
             event = "(2, 2, 'upsert', 11L, 'other', 'B')"  # an image of version 2
-            self.project.sql(f"insert into {{schema}}.halfway__events ({columns}) values {event}, {markers}")
+            self.record("halfway", event, "(null, 2, 'begun', null, 'other', null)", marker("applied"))
             self.project.sql("update {schema}.halfway set v = 'B' where id = 2")
         if "stale" in self.met and re.search(r"purge_due.*\bstale__events", statement, re.S) and self.killing:
             raise RuntimeError("killed")  # before it looks whether another run has come in between
@@ -305,9 +322,8 @@ class OtherRun:
         self.met.add(model)
         return True
 
-    def record(self, model: str, rows: str = OTHERS + ", (null, null, 'begun', null, 'other', null)") -> None:
-        columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-        self.project.sql(f"insert into {{schema}}.{model}__events ({columns}) values {rows}")
+    def record(self, model: str, *rows: str) -> None:
+        self.project.sql(record(model, *(rows or OTHERS)))
 
     def show(self, model: str) -> None:
         """It marks all that is recorded, ours as well, as a run does that finishes what it finds."""
@@ -319,8 +335,9 @@ class OtherRun:
 
 def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("raced", "overtaken", "early", "undone", "outdone", "finished")
+    text = of_batches([BATCHES[n] for n in (0, 1, 0)])
     project.write(
-        {f"models/{name}.sql": model([0, 1, 0]) for name in (*names, "wider", "second", "stale", "restless")}
+        {f"models/{name}.sql": text for name in (*names, "wider", "second", "stale", "restless")}
         | {f"models/{name}.sql": IMAGES for name in ("pictures", "halfway", "taken")}
     )
     other = OtherRun(project)
@@ -390,14 +407,11 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
 
 
 def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new_column(project: Project) -> None:
-    header = "{{ config(materialized='apply_changes', unique_key='id', on_schema_change='append_new_columns',"
-    header += " meta={'dbt_cdc': " + repr(OPTIONS) + "}) }}\n"
-    project.write({"models/grown.sql": header + f"select * from {BATCHES[0]} as t(id, v, seq)"})
+    growing = header(config="on_schema_change='append_new_columns',")
+    project.write({"models/grown.sql": growing + f"select * from {BATCHES[0]} as t(id, v, seq)"})
     project.dbt("run")
-    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-    recorded = "(4, 1, 'upsert', 11L, 'killed', 'n'), (null, null, 'begun', null, 'killed', null)"
-    project.sql(f"insert into {{schema}}.grown__events ({columns}) values {recorded}")
-    project.write({"models/grown.sql": header + "select 5 as id, 'o' as v, 'new' as more, 1 as seq"})
+    project.sql(record("grown", "(4, 1, 'upsert', 11L, 'killed', 'n')", marker("begun", "killed")))
+    project.write({"models/grown.sql": growing + "select 5 as id, 'o' as v, 'new' as more, 1 as seq"})
     project.dbt("run")
     assert project.rows("select * from {schema}.grown order by id") == [
         (1, "a", 10, None, None),
@@ -408,21 +422,16 @@ def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new
     ]
 
 
-def of_batches(project: Project, name: str, *batches: str) -> None:
-    """An SCD 1 model that gives one of the batches in each run."""
-    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n"
-    text = header % {**OPTIONS, "stored_as_scd_type": 1}
-    project.write({f"models/{name}.sql": text + f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"})
+#: As OPTIONS, without history.
+LATEST = {**OPTIONS, "stored_as_scd_type": 1}
 
 
 def test_what_a_purge_takes_from_under_another_run_is_mended_by_the_next(project: Project) -> None:
-    of_batches(project, "purged", "values (1, null, 10), (2, 'b', 1)", "values (3, 'c', 1)")
+    batches = ["values (1, null, 10), (2, 'b', 1)", "values (3, 'c', 1)"]
+    project.write({"models/purged.sql": of_batches(batches, LATEST)})
     project.dbt("run", "--vars", "{run: 0}")
     # a late event, of a run that has seen the delete of 10 and so leaves the table as it is
-    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-    markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
-    event = "(1, 5, 'upsert', 11L, 'other', 'late')"
-    recorded = f"insert into {{schema}}.purged__events ({columns}) values {event}, {markers}"
+    recorded = record("purged", "(1, 5, 'upsert', 11L, 'other', 'late')", *MARKERS)
     forgets = "merge into {}__events as recorded using \\( with due"
     with meanwhile(project.sql, {"purged": (forgets, [recorded])}, after=True):
         project.dbt(
@@ -455,12 +464,11 @@ BESIDE_OTHERS = {
 
 def with_new_column(table: str) -> list[str]:
     """What a run does that brings the column `more`."""
-    columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v, more"
     markers = "(null, null, 'begun', null, 'other', null, null), (null, null, 'applied', null, 'other', null, null)"
     return [
         f"alter table {{schema}}.{table}__events add columns (more string)",
         f"alter table {{schema}}.{table} add columns (more string)",
-        f"insert into {{schema}}.{table}__events ({columns}) values (1, 10, 'upsert', 11L, 'other', 'its', 'x'), {markers}",
+        f"insert into {{schema}}.{table}__events ({LEDGER}, more) values (1, 10, 'upsert', 11L, 'other', 'its', 'x'), {markers}",
         f"update {{schema}}.{table} set v = 'its', more = 'x' where id = 1",
     ]
 
@@ -478,21 +486,17 @@ class Seen:
 def seen(spark: SparkSession, target: dict[str, Any]) -> Iterator[Seen]:
     with shared_project(spark, target) as project:
         for name, batches in BESIDE_OTHERS.items():
-            of_batches(project, name, *batches)
+            project.write({f"models/{name}.sql": of_batches(batches, LATEST)})
         project.dbt("run", "--vars", "{run: 0}")
-        columns = "id, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_batch, v"
-        hidden = f"insert into {{schema}}.hidden__events ({columns}) values "
-        project.sql(hidden + "(null, null, 'purged', null, 'other', null)")
-        killed = "(2, 1, 'upsert', 11L, 'killed', 'its'), (null, null, 'begun', null, 'killed', null)"
-        project.sql(f"insert into {{schema}}.left_over__events ({columns}) values {killed}")
+        project.sql(record("hidden", marker("purged")))
+        project.sql(record("left_over", "(2, 1, 'upsert', 11L, 'killed', 'its')", marker("begun", "killed")))
         project.sql("update {schema}.purging__events set _dbt_cdc_processed_at = now() - interval 3 days")
-        markers = "(null, null, 'begun', null, 'other', null), (null, null, 'applied', null, 'other', null)"
-        recorded = hidden + "(1, 20, 'upsert', 11L, 'other', 'newer'), " + markers
-        marker = "(_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at) values ('purged', 'other', now())"
+        recorded = record("hidden", "(1, 20, 'upsert', 11L, 'other', 'newer')", *MARKERS)
+        purged = "(_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at) values ('purged', 'other', now())"
         purge = "delete from {schema}.taken__events where _dbt_cdc_kind = 'delete' or id = 4"
         others = {
             "hidden": (RECORDS, [recorded, "update {schema}.hidden set v = 'newer' where id = 1"]),
-            "taken": (RECORDS, [purge, "insert into {schema}.taken__events " + marker]),
+            "taken": (RECORDS, [purge, "insert into {schema}.taken__events " + purged]),
             "wider": (RECORDS, with_new_column("wider")),
             "purging": ("merge into {}__events as recorded", with_new_column("purging")),
         }
@@ -538,7 +542,8 @@ def test_a_run_that_meets_a_new_column_of_another_leaves_its_events_to_the_next(
 
 
 def test_a_run_whose_tables_another_makes_anew_meanwhile_leaves_them_alone(project: Project) -> None:
-    of_batches(project, "anew", "values (1, 'z', 0), (1, 'a', 1)", "values (1, 'b', 2)")
+    batches = ["values (1, 'z', 0), (1, 'a', 1)", "values (1, 'b', 2)"]
+    project.write({"models/anew.sql": of_batches(batches, LATEST)})
     project.dbt("run", "--vars", "{run: 0}")
 
     def made_anew(by: str) -> list[str]:
@@ -609,12 +614,10 @@ def test_folders_left_by_a_kill_while_tables_were_made_are_in_nobodys_way(projec
 
 def test_a_killed_full_refresh_with_another_key_of_its_log_is_finished_by_the_next_run(project: Project) -> None:
     batches = ["values (1, 'a', 1), (2, 'b', 1)", "values (1, 'a2', 2)", "values (3, 'c', 3)"]
-    header = "{{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': %r}) }}\n"
-    query = f"select * from {{{{ {batches!r}[var('run')] }}}} as t(id, v, seq)"
     logged = {**OPTIONS, "change_log": "data_before_after"}
-    project.write({"models/m.sql": header % {**logged, "stored_as_scd_type": 1} + query})
+    project.write({"models/m.sql": of_batches(batches, {**logged, "stored_as_scd_type": 1})})
     project.dbt("run", "--vars", "{run: 0}")
-    project.write({"models/m.sql": header % logged + query})
+    project.write({"models/m.sql": of_batches(batches, logged)})
     with killed_at(r"create (or replace )?table \S+\.m "):
         project.error("run", "--full-refresh", "--vars", "{run: 1}")
     assert project.rows("select * from {schema}.m order by id") == [(1, "a"), (2, "b")]

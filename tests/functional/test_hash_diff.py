@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dbt_cdc._hash_diff_tables import Tables
-from tests.support.hash_diff import PROPERTIES, Model
+from tests.support.hash_diff import Model
 from tests.support.project import DbtFailed, Project
 
 YAML = """
@@ -278,7 +278,7 @@ def test_in_a_catalog_without_views_the_model_is_a_table(project: Project, monke
         project.spark.conf.set(f"spark.sql.catalog.{name}{key}", value)
     project.spark.sql(f"create schema {name}.s")
     options = {"model_type": None, "sensitive_columns": ["s"]}
-    loaded = Model(project.spark, f"{name}`.`s", "iceberg", PROPERTIES["iceberg"], **options)
+    loaded = Model(project.spark, f"{name}`.`s", "iceberg", **options)
     loaded.load("2020-01-01", {1: ("a", "x"), 2: ("b", "y"), 3: ("c", "z")})
     rows = project.spark.sql(f"select id, v, operation, cast(eff_start_date as string) from {name}.s.t order by id")
     assert [tuple(row) for row in rows.collect()] == [

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt_cdc._hash_diff_load import Load
-from tests.support.hash_diff import PROPERTIES, Model
+from tests.support.hash_diff import Model
 from tests.support.project import Project
 
 pytestmark = pytest.mark.one_format("iceberg")
@@ -22,15 +21,14 @@ class Loaded:
 
     def __init__(self, project: Project, names: str, **options: Any) -> None:
         self.project, self.names = project, names
-        properties = PROPERTIES[project.file_format]
-        self.model = Model(project.spark, project.schema, project.file_format, properties, **options)
+        self.model = Model(project.spark, project.schema, project.file_format, **options)
 
     def load(self, day: int, extract: str, columns: str, *rows: tuple[str | None, ...]) -> Told:
         """What each operation counted, but for zeros."""
         schema = ", ".join(f"{name} string" for name in columns.split())
         frame = self.project.spark.createDataFrame(rows, schema)
-        settings = self.model.settings(f"2020-01-{day:02}", extract)
-        return [(name, n) for name, n in Load(self.project.spark, settings).run(frame).operations.items() if n]
+        counts = self.model.load_frame(f"2020-01-{day:02}", frame, extract)
+        return [(name, n) for name, n in counts.items() if n]
 
     def current(self) -> Told:
         """Keys and values, operation, and the day it has been so since."""

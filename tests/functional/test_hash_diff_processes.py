@@ -15,7 +15,7 @@ import pytest
 
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
-from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
+from tests.support.hash_diff import OTHER_WON, Expected, Extract, Model
 from tests.support.processes import await_file, put
 from tests.support.project import Project
 
@@ -34,20 +34,17 @@ YAML = """
             rows: "{{ var('rows') }}"
             dbt_cdc: {effective_date: "{{ var('day') }}", extract_type: "{{ var('extract') }}", sensitive_columns: [s]}
 """
-OTHER_WON = "another run of this model wrote at the same time and was first"
 KINDS = ("base", "history", "sensitive_base")
 
-#: Day, rows, kind of extract.
-Given = tuple[str, Rows, str]
-FIRST: Given = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q"), 3: ("c", "r")}, "full")
-OURS: Given = ("2020-01-02", {1: ("A", "p"), 2: ("b", "Q"), 4: ("d", "s")}, "full")
-THEIRS: Given = ("2020-01-02", {1: ("a", "P"), 3: ("C", "r"), 5: ("e", "t")}, "full")
-NEXT: Given = ("2020-01-03", {2: ("b", "q"), 5: ("e", "t"), 6: ("f", "u")}, "delta")
-LAST: Given = ("2020-01-04", {1: ("a", "p"), 6: ("f", "U")}, "delta")
-FIFTH: Given = ("2020-01-05", {6: ("F", "U")}, "delta")
+FIRST: Extract = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q"), 3: ("c", "r")}, "full")
+OURS: Extract = ("2020-01-02", {1: ("A", "p"), 2: ("b", "Q"), 4: ("d", "s")}, "full")
+THEIRS: Extract = ("2020-01-02", {1: ("a", "P"), 3: ("C", "r"), 5: ("e", "t")}, "full")
+NEXT: Extract = ("2020-01-03", {2: ("b", "q"), 5: ("e", "t"), 6: ("f", "u")}, "delta")
+LAST: Extract = ("2020-01-04", {1: ("a", "p"), 6: ("f", "U")}, "delta")
+FIFTH: Extract = ("2020-01-05", {6: ("F", "U")}, "delta")
 
 
-def run(project: Project, table: str, given: Given) -> str:
+def run(project: Project, table: str, given: Extract) -> str:
     """Run the model; the error that it ends with ('' for none)."""
     day, rows, extract = given
     listed = ", ".join(str((key, *values)) for key, values in rows.items())
@@ -89,7 +86,7 @@ class Other:
         self.process.stdin.write(json.dumps(what) + "\n")
         self.process.stdin.flush()
 
-    def begin(self, table: str, *given: Given, meet: str) -> None:
+    def begin(self, table: str, *given: Extract, meet: str) -> None:
         self._tell({"table": table, "given": given, "meet": meet})
 
     def ended(self) -> str:
@@ -114,10 +111,10 @@ def test_two_processes_at_once_end_as_if_one_had_run_after_the_other(
             detail = project.spark.sql(f"describe detail {project.schema}.t__{kind}").collect()[0]
             paths[f"t__{kind}"] = detail["location"]
     other = Other(tmp_path / "other", settings, project.schema if shared else "other", paths)
-    folder, properties = other.folder, PROPERTIES[project.file_format]
-    loaded = Model(project.spark, project.schema, project.file_format, properties, sensitive_columns=["s"])
+    folder = other.folder
+    loaded = Model(project.spark, project.schema, project.file_format, sensitive_columns=["s"])
 
-    def check(model: Model, *loads: Given) -> None:
+    def check(model: Model, *loads: Extract) -> None:
         for kind in KINDS:  # this session may show a table as it knew it
             project.sql(f"refresh table {{schema}}.{model.table}__{kind}")
         model.check(Expected.of([*loads]))
@@ -149,7 +146,7 @@ def test_two_processes_at_once_end_as_if_one_had_run_after_the_other(
             theirs = other.ended()
             assert (ours == "") != (theirs == ""), (ours, theirs)
             assert OTHER_WON in ours + theirs
-            fresh = Model(project.spark, project.schema, "iceberg", properties, sensitive_columns=["s"], table="u")
+            fresh = Model(project.spark, project.schema, "iceberg", sensitive_columns=["s"], table="u")
             check(fresh, THEIRS if ours else OURS)
             assert run(project, "u", LAST) == ""
             check(fresh, THEIRS if ours else OURS, LAST)

@@ -21,19 +21,14 @@ from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from integration_tests import quick_spark
-from tests.support.hash_diff import PROPERTIES, Expected, Killed, Model, Rows, kill
+from tests.support.hash_diff import OTHER_WON, Expected, Killed, Model, Rows, kill
 from tests.support.killed_load import EACH_KIND, STAGES
 from tests.support.project import Project
 from tests.support.spark import ROOT, noted_plans, session_conf
 
-OTHER_WON = "another run of this model wrote at the same time and was first"
-
-#: Day, rows, kind of extract.
-Given = tuple[str, Rows, str]
-
 
 def model(project: Project, **options: Any) -> Model:
-    return Model(project.spark, project.schema, project.file_format, PROPERTIES[project.file_format], **options)
+    return Model(project.spark, project.schema, project.file_format, **options)
 
 
 def rows(**values: str | None) -> Rows:
@@ -135,7 +130,7 @@ def test_rejected_rows_of_a_date_loaded_again_supply_nothing(project: Project) -
 
     def supply(day: str, extract: str, *given: tuple[int, str | None]) -> dict[str, int]:
         frame = project.spark.createDataFrame(given, "id int, v string")
-        return Load(project.spark, loaded.settings(day, extract)).run(frame).operations
+        return loaded.load_frame(day, frame, extract)
 
     supply("2020-01-01", "full", (1, "10"), (2, "20"), (3, "30"), (3, "x"))
     counts = supply("2020-01-02", "delta", (1, "11"), (2, "20"), (4, "40"))
@@ -407,7 +402,7 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
 
     def supply(day: str, columns: str, *given: tuple[Any, ...], **options: Any) -> dict[str, int]:
         frame = project.spark.createDataFrame(given, f"id int, v string{columns}")
-        return Load(project.spark, loaded.settings(day, "full", **options)).run(frame).operations
+        return loaded.load_frame(day, frame, **options)
 
     def second() -> dict[str, int]:
         given = (1, "a", "x", "p"), (2, "b", "x", None), (3, "c", "x", "q")
@@ -496,15 +491,8 @@ def test_of_two_runs_at_once_one_wins_and_the_other_says_so(project: Project, mo
     first = ("2020-01-01", rows(_1="a", _2="b"), "full")
     winner, loser = ("2020-01-02", rows(_1="A"), "full"), ("2020-01-02", rows(_2="B"), "full")
     loaded.load(*first)
-    merge = Load._merge
-
-    def beaten(self: Load, *arguments: Any, **options: Any) -> None:
-        monkeypatch.setattr(Load, "_merge", merge)
-        loaded.load(*winner)
-        merge(self, *arguments, **options)
-
-    monkeypatch.setattr(Load, "_merge", beaten)
-    with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time and was first"):
+    before(monkeypatch, Load, "_merge", partial(loaded.load, *winner))
+    with pytest.raises(DbtRuntimeError, match=OTHER_WON):
         loaded.load(*loser)
     loaded.check(Expected.of([first, winner]))
     # nor does one win that finds nothing to write
@@ -594,7 +582,7 @@ def test_a_first_loads_sensitive_values_are_not_replaced_by_those_of_a_run_that_
         create(self, table, *arguments, **options)
 
     monkeypatch.setattr(Tables, "create", late)
-    with pytest.raises(DbtRuntimeError, match="another run of this model wrote at the same time"):
+    with pytest.raises(DbtRuntimeError, match=OTHER_WON):
         loaded.load("2020-01-01", {1: ("a", "p"), 2: ("b", "q")}, "full")
     loaded.check(Expected.of([("2020-01-01", {1: ("a", "P"), 3: ("c", "r")}, "full")]))
 
@@ -633,16 +621,14 @@ def test_what_another_run_changes_in_the_tables_meanwhile_is_not_mixed_with_ones
 
     def beaten(column: str, follow: Callable[[], Any], *step: Any, **options: Any) -> None:
         """A load with a new column that ends, as another run was first."""
-        frame = project.spark.sql(f"select 1 as id, 'A' as v, {column}")
         before(monkeypatch, *step, follow)
         with pytest.raises(DbtRuntimeError, match=OTHER_WON):
-            Load(project.spark, loaded.settings("2020-01-02", "full", **options)).run(frame)
+            loaded.load_row("2020-01-02", f"'A' as v, {column}", **options)
 
     def killed(column: str, **options: Any) -> None:
-        frame = project.spark.sql(f"select 1 as id, 'A' as v, {column}")
         with monkeypatch.context() as patched, pytest.raises(Killed):
             kill(patched, Load, "_merge", after=False)
-            Load(project.spark, loaded.settings("2020-01-02", "full", **options)).run(frame)
+            loaded.load_row("2020-01-02", f"'A' as v, {column}", **options)
 
     # a column of another type, which would turn 1.5 into 1
     beaten("1.5D as x", lambda: killed("7L as x"), Tables, "remember")
@@ -689,7 +675,7 @@ def test_identical_rejects_count_once_where_copies_do(project: Project) -> None:
     loaded = model(project, types={"n": "int"}, on_cast_error="rejects", deduplicate=True)
     row = "select 1 as id, 'x' as n, timestamp'2020-01-01 00:00:00.00000{}' as at"
     frame = project.spark.sql(" union all ".join(row.format(micros) for micros in (1, 2, 1)))
-    Load(project.spark, loaded.settings("2020-01-01", "full")).run(frame)
+    loaded.load_frame("2020-01-01", frame)
     given = "select get_json_object(incoming_row, '$.at') from {schema}.t__rejects order by 1"
     assert project.rows(given) == [(f"2020-01-01T00:00:00.00000{micros}Z",) for micros in (1, 2)]
 

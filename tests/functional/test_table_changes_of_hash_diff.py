@@ -30,7 +30,7 @@ def test_deletes_are_deletes_and_what_a_load_only_marks_is_no_change(project: Pr
         project.spark,
         project.schema,
         project.file_format,
-        {**PROPERTIES[project.file_format], "delta.enableChangeDataFeed": "true"},
+        table_properties={**PROPERTIES[project.file_format], "delta.enableChangeDataFeed": "true"},
         table="fed",
     )
     project.write({"models/fed.py": MODEL, "models/plain.py": MODEL, "models/reader.sql": READER})

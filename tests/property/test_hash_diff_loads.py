@@ -24,7 +24,7 @@ from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.drawn import asked_for, carried, draw
-from tests.support.hash_diff import PROPERTIES, Killed, Model, kill
+from tests.support.hash_diff import Killed, Model, kill
 from tests.support.loads_oracle import Given, Kept, Row, in_effect, replay
 from tests.support.project import Project
 
@@ -121,8 +121,7 @@ def given_rows(histories: list[list[dict[str, Any]]], number: int) -> list[tuple
 )
 def test_tables_are_those_of_the_loads_in_effect(project: Project, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     options = {"unique_key": ["history", "part"], **MODELS[table]}
-    properties = PROPERTIES[project.file_format]
-    model = Model(project.spark, project.schema, project.file_format, properties, table=table, **options)
+    model = Model(project.spark, project.schema, project.file_format, table=table, **options)
     histories, done, killed, classified = draw_histories(), list[Given](), False, 0
     for number, step in enumerate(draw_series(table)):
         rows = given_rows(histories, number)

@@ -14,6 +14,10 @@ from dbt_cdc._hash_diff_load import Load
 from tests.support.loads_oracle import Given, Row, replay
 
 Rows = dict[int, tuple[Any, ...]]
+#: Day, rows, kind of extract.
+Extract = tuple[str, Rows, str]
+
+OTHER_WON = "another run of this model wrote at the same time and was first"
 
 #: What the materialization asks of the tables of a format.
 PROPERTIES = {
@@ -37,7 +41,7 @@ class Expected:
     counts: dict[str, int]
 
     @staticmethod
-    def of(loads: list[tuple[str, Rows, str]]) -> Expected:
+    def of(loads: list[Extract]) -> Expected:
         tables = replay([Given(day, extract, {key: Row(v) for key, v in rows.items()}) for day, rows, extract in loads])
         return Expected(
             {key: (kept.row.compared, kept.operation, kept.day) for key, kept in tables.current.items()},
@@ -49,10 +53,10 @@ class Expected:
 class Model:
     """One model's tables in a schema; columns id int, v string and, if asked for, s string (sensitive)."""
 
-    def __init__(self, spark: Any, schema: str, table_format: str, properties: dict[str, str], **options: Any) -> None:
+    def __init__(self, spark: Any, schema: str, table_format: str, **options: Any) -> None:
         self.spark, self.schema = spark, schema
         self.table = options.pop("table", "t")
-        self.options = {"format": table_format, "table_properties": properties, **options}
+        self.options = {"format": table_format, "table_properties": PROPERTIES[table_format], **options}
         self.sensitive = bool(options.get("sensitive_columns"))
 
     def settings(self, day: str, extract: str, **options: Any) -> Settings:
@@ -78,11 +82,14 @@ class Model:
         return self.spark.createDataFrame([(key, *values) for key, values in rows.items()], schema)
 
     def load(self, day: str, rows: Rows, extract: str = "full", **options: Any) -> dict[str, int]:
-        return Load(self.spark, self.settings(day, extract, **options)).run(self.frame(rows)).operations
+        return self.load_frame(day, self.frame(rows), extract, **options)
 
-    def load_row(self, day: str, values: str) -> dict[str, int]:
+    def load_row(self, day: str, values: str, **options: Any) -> dict[str, int]:
         """A full load of one row: id 1, and values as SQL."""
-        return Load(self.spark, self.settings(day, "full")).run(self.spark.sql(f"select 1 as id, {values}")).operations
+        return self.load_frame(day, self.spark.sql(f"select 1 as id, {values}"), **options)
+
+    def load_frame(self, day: str, frame: Any, extract: str = "full", **options: Any) -> dict[str, int]:
+        return Load(self.spark, self.settings(day, extract, **options)).run(frame).operations
 
     def current(self) -> dict[int, tuple[Any, ...]]:
         values = "t.v, s.s" if self.sensitive else "t.v"

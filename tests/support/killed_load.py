@@ -18,7 +18,7 @@ from typing import Any
 from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
-from tests.support.hash_diff import PROPERTIES, Expected, Model, Rows
+from tests.support.hash_diff import Expected, Extract, Model
 from tests.support.spark import start_session, test_settings
 
 ONE = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q"), 3: ("c", "r")}, "full")
@@ -27,7 +27,7 @@ THREE = ("2020-01-03", {1: ("A", "P"), 4: ("d", "s")}, "delta")
 LOADS = [ONE, TWO, THREE]
 
 #: Load, where it is killed, and whether it had been committed by then.
-Stage = tuple[tuple[str, Rows, str], Callable[[Path], None], bool]
+Stage = tuple[Extract, Callable[[Path], None], bool]
 
 
 def kill() -> None:
@@ -87,7 +87,7 @@ def main(table_format: str, folder: Path, last: int, number: int) -> None:
 
     def model_of(stage: int) -> Model:
         table = f"t{sum(load == ONE for load, *_ in stages[: stage + 1])}"
-        return Model(spark, "kept", table_format, PROPERTIES[table_format], table=table, sensitive_columns=["s"])
+        return Model(spark, "kept", table_format, table=table, sensitive_columns=["s"])
 
     if number:
         past, _, committed = stages[number - 1]

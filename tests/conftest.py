@@ -24,6 +24,7 @@ from py4j.java_gateway import JVMView
 from pyspark.sql import SparkSession
 
 from integration_tests import quick_spark
+from tests.support.changes import Changes
 from tests.support.project import Project
 from tests.support.shared import new_project
 from tests.support.spark import profile_target, start_session, test_settings
@@ -149,3 +150,8 @@ def make_project(spark: SparkSession, target: dict[str, Any], tmp_path: Path) ->
 @pytest.fixture
 def project(make_project: Callable[[], Project]) -> Project:
     return make_project()
+
+
+@pytest.fixture
+def changes(project: Project) -> Changes:
+    return Changes(project)

@@ -184,7 +184,7 @@ def test_no_rows_change_nothing_a_full_refresh_starts_from_nothing_and_other_key
         (1, "c", 7, None),
         (2, "by hand", 7, None),
     ]
-    statements = (project.folder / "target/run/consumer/models/scd2.sql").read_text()
+    statements = project.written("scd2", "run")
     in_range = "{}.`id` between cast('1' as int) and cast('1' as int)"
     assert statements.count(in_range.format("target")) == 2  # of the comparison and of the MERGE
     assert in_range.format("recorded") in project.new_log()

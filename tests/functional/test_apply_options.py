@@ -870,7 +870,7 @@ def known(spark: SparkSession, target: dict[str, Any]) -> Iterator[Known]:
             project.dbt(*command)
             rows[step] = project.rows("select * from {schema}.known order by id, __START_AT, __SYSTEM_START_AT")
             if step == "corrections":
-                written = next((project.folder / "target" / "run").rglob("known.sql")).read_text()
+                written = project.written("known", "run")
             elif step == "late batch again":
                 changes = "select count(*), count_if(op = 'i'), count_if(op = 'u') from {schema}.known__changes"
                 seen["changes"] = project.rows(changes)

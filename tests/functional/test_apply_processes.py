@@ -57,10 +57,7 @@ def test_two_processes_at_once_and_one_killed_in_a_merge_end_as_if_each_had_run_
 ) -> None:
     project.write({"models/staff.sql": MODEL})
     project.dbt(*batch(FIRST))
-    paths = [
-        project.spark.sql(f"describe detail {project.schema}.{table}").collect()[0]["location"]
-        for table in ("staff", "staff__events")
-    ]
+    paths = [str(project.place(table)) for table in ("staff", "staff__events")]
     command = [sys.executable, "-m", "tests.functional.test_apply_processes", str(tmp_path / "other"), *paths]
     with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as other:
         await_file(tmp_path / "other/ready", other)

@@ -27,11 +27,10 @@ SOURCES = "sources: [{name: given, schema: '%s', tables: [{name: feed}]}]\n"
 
 
 @pytest.fixture
-def changes(project: Project) -> Changes:
-    changes = Changes(project)
+def changes(changes: Changes) -> Changes:
     changes.create("feed", "id int, v string, m map<string, int>")
-    project.write({f"models/{mode}.sql": MODEL.replace("MODE", repr(mode)) for mode in MODES})
-    project.write({"models/sources.yml": SOURCES % project.schema})
+    changes.project.write({f"models/{mode}.sql": MODEL.replace("MODE", repr(mode)) for mode in MODES})
+    changes.project.write({"models/sources.yml": SOURCES % changes.project.schema})
     return changes
 
 
@@ -280,7 +279,7 @@ def test_a_range_is_told_from_the_log_or_where_it_begins_before_the_log_from_the
             assert changes.answer(f"{mode}_fed", mode) == [("u", a, c), ("d", (2, "b", None), None), *later]
     assert changes.answer("since_begun", "data_before") == later
     if changes.format == "delta":
-        asked = (project.folder / "target/compiled/consumer/models/since_begun.sql").read_text()
+        asked = project.written("since_begun")
         assert "_commit_version" in asked and "version as of" not in asked and "__changes" not in asked
     assert changes.answer("within", "data_before") == later[:1]
 

@@ -262,7 +262,7 @@ def two_runs(readers: Readers) -> None:
 def commands_that_move_nothing(readers: Readers) -> None:
     project, vars_ = readers.project, ("--vars", "{run: 3}")
     project.dbt("compile", *vars_)
-    readers.compiled = (project.folder / "target/compiled/consumer/models/plain.sql").read_text()
+    readers.compiled = project.written("plain")
     readers.of_compile = said(project)[len(readers.lines) :]
     project.dbt("show", "--select", "plain", *vars_)
     project.dbt("docs", "generate", *vars_)
@@ -788,7 +788,7 @@ def the_end_of_versions(versions: Versions) -> None:
         versions.told = project.error("run", "--vars", "{run: 6}", "--select", "changes")
         versions.wait("a feed switched on")
         project.dbt("compile", "--vars", "{run: 6}", "--select", "changes")
-        versions.compiled = (project.folder / "target/compiled/consumer/models/changes.sql").read_text()
+        versions.compiled = project.written("changes")
     project.sql("drop table {schema}.orders")
     project.sql(f"create view {{schema}}.orders as select 1 as id, 10 as amount, {at(0)} as cdc_datetime_updated")
     versions.wait("a view")

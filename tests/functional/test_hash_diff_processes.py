@@ -108,8 +108,7 @@ def test_two_processes_at_once_end_as_if_one_had_run_after_the_other(
     paths = {}
     if not shared:
         for kind in KINDS:
-            detail = project.spark.sql(f"describe detail {project.schema}.t__{kind}").collect()[0]
-            paths[f"t__{kind}"] = detail["location"]
+            paths[f"t__{kind}"] = str(project.place(f"t__{kind}"))
     other = Other(tmp_path / "other", settings, project.schema if shared else "other", paths)
     folder = other.folder
     loaded = Model(project.spark, project.schema, project.file_format, sensitive_columns=["s"])

@@ -561,10 +561,9 @@ def test_a_first_load_that_is_committed_stands_though_the_catalog_knew_of_the_ta
 
     # a killed run has left files, or a table that the catalog was not told of
     monkeypatch.setattr(Tables, "create", create)
-    detail = project.spark.sql(f"describe detail {project.schema}.t__base")
-    place = detail.collect()[0]["location"].removesuffix("t__base")
+    place = project.place("t__base").parent
     for name, kind in (("base", "delta"), ("history", "parquet")):
-        project.spark.range(1).write.format(kind).save(f"{place}u__{name}{'/left' if kind == 'parquet' else ''}")
+        project.spark.range(1).write.format(kind).save(f"{place}/u__{name}{'/left' if kind == 'parquet' else ''}")
     loaded = model(project, table="u")
     loaded.load("2020-01-01", rows(_1="a"))
     loaded.check(Expected.of([("2020-01-01", rows(_1="a"), "full")]))

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from dbt_cdc import _frames
 from tests.support.project import Project
+from tests.support.spark import session_conf
 
 SCHEMA_YML = """
     models:
@@ -203,9 +204,7 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(
     models: dict[str, Any] = {}
     exec(textwrap.dedent(PANDAS_MODEL), models)
     frame = models["model"](None, spark)
-    zone = str(spark.conf.get("spark.sql.session.timeZone"))
-    spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-    try:
+    with session_conf(spark, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
         by_arrow = _frames.to_spark(frame, spark)
         monkeypatch.setattr(_frames, "_is_pyspark_3", lambda: True)
         by_rows = _frames.to_spark(frame, spark)
@@ -233,8 +232,6 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(
             spark.conf.set("spark.sql.session.timeZone", spelt)
             found = [row[0] for row in _frames.to_spark(noon, spark).selectExpr("unix_seconds(at)").collect()]
             assert found == [calendar.timegm((2024, 1, 31, hour, minute, 0))], spelt
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", zone)
 
 
 @pytest.mark.one_format("delta")

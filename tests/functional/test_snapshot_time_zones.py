@@ -79,7 +79,7 @@ def second_engine(project: Project, table: str, end: str = "effective_end_timest
         return duckdb.sql(query).fetchall()
     from deltalake import DeltaTable
 
-    delta = DeltaTable(project.spark.sql(f"describe detail {project.schema}.{table}").collect()[0]["location"])
+    delta = DeltaTable(project.place(table))
     t = duckdb.read_parquet(delta.file_uris()) if table == KEPT[0] else delta.to_pyarrow_dataset()  # noqa: F841
     return duckdb.sql(query).fetchall()
 

@@ -25,11 +25,6 @@ from tests.support.project import Project
 from tests.support.statements import watch
 
 
-@pytest.fixture
-def changes(project: Project) -> Changes:
-    return Changes(project)
-
-
 def test_the_same_writes_give_the_same_rows_in_each_format_of_answer(changes: Changes) -> None:
     tables = {"copied": "", "noted": MERGE_ON_READ[changes.format]}
     for table, properties in tables.items():
@@ -353,8 +348,7 @@ def test_without_a_feed_two_versions_are_compared_by_key(changes: Changes) -> No
     ]
     assert changes.answer("plain_latest", "plain") == changes.answer("plain_part", "plain")
     if changes.format == "delta":  # columns that are as they were are not spelled out for each version
-        compiled = changes.project.folder / "target/compiled/consumer/models/plain_part.sql"
-        assert compiled.read_text().count("select struct(held.*) as image") == 2
+        assert changes.project.written("plain_part").count("select struct(held.*) as image") == 2
 
     changes.ask(no_key="'{schema}.plain'", beyond="'{schema}.plain', unique_key='id', begin=1, end='2999-01-01'")
     message = changes.project.error("run", "--select", "no_key", "beyond")
@@ -644,11 +638,11 @@ def test_a_view_over_deltas_feed_is_refused_and_an_operation_may_ask(changes: Ch
     )
     changes.project.dbt("run", "--select", "reader")
     for name in ("long", "unfed"):
-        place = changes.project.rows(f"describe detail {{schema}}.{name}")[0][4].removeprefix("file:")
+        log = changes.project.place(name) / "_delta_log"
         for version in range(2, 504):  # as by writes, and by the drop of a column
             operation = "DROP COLUMNS" if version == 3 and name == "long" else "WRITE"
             info = {"timestamp": int(time.time() * 1000), "operation": operation, "operationParameters": {}}
-            (Path(place) / f"_delta_log/{version:020}.json").write_text(json.dumps({"commitInfo": info}))
+            (log / f"{version:020}.json").write_text(json.dumps({"commitInfo": info}))
     changes.project.dbt("run-operation", "cdc_summary")
     assert "by version  1          changes of more than 500 commits" in changes.project.new_log()
     changes.project.dbt("compile", "--select", "reader", "--empty")

@@ -6,13 +6,11 @@ import json
 import os
 import re
 import time
-from pathlib import Path
 
 import pytest
 
 from tests.functional.test_table_changes_ranges import WRITES
 from tests.support.changes import Changes
-from tests.support.project import Project
 from tests.support.statements import watch
 
 pytestmark = pytest.mark.only_format("delta")
@@ -20,15 +18,9 @@ pytestmark = pytest.mark.only_format("delta")
 DAY = 86400
 
 
-@pytest.fixture
-def changes(project: Project) -> Changes:
-    return Changes(project)
-
-
 def age(changes: Changes, table: str, *days: float) -> None:
     """Let the first commits of a table be so many days old: a commit's time is that of its file."""
-    (detail,) = changes.project.spark.sql(f"describe detail {changes.project.schema}.{table}").collect()
-    log = Path(detail["location"].removeprefix("file:")) / "_delta_log"
+    log = changes.project.place(table) / "_delta_log"
     for version, ago in enumerate(days):
         os.utime(log / f"{version:020}.json", (time.time() - ago * DAY,) * 2)
 

@@ -99,7 +99,7 @@ def test_a_key_that_stands_at_the_columns_is_that_of_the_models_log(project: Pro
     )
     project.dbt("run")
     assert project.rows("select op, id, v, w from {schema}.by_id") == [("i", 1, None, "a")]
-    assert "logged__changes" in (project.folder / "target/compiled/consumer/models/by_id.sql").read_text()
+    assert "logged__changes" in project.written("by_id")
 
 
 def last_version(project: Project, name: str) -> str:

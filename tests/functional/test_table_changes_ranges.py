@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from tests.support.changes import MERGE_ON_READ, Changes, vacuum
 from tests.support.places import in_zone
-from tests.support.project import Project
 from tests.support.shared import shared_project
 
 WRITES = (
@@ -22,11 +20,6 @@ WRITES = (
     "insert into {t} values (3, 'c')",
     "update {t} set v = 'z' where id = 1",
 )
-
-
-@pytest.fixture
-def changes(project: Project) -> Changes:
-    return Changes(project)
 
 
 CHANGES = [("i", None, (1, "a")), ("i", None, (2, "b")), ("i", None, (3, "c")), ("u", (1, "a"), (1, "z"))]
@@ -451,11 +444,9 @@ def test_a_cleaned_history_is_told_from_its_second_commit_on(changes: Changes) -
     mapping = "'delta.columnMapping.mode' = 'name', 'delta.checkpointInterval' = '2'"
     changes.create("cleaned", "id int, n int, v string", properties=mapping)
     changes.write("cleaned", "insert into {t} values (1, 5, 'a')", "insert into {t} values (2, 6, 'b')")
-    spark = changes.project.spark
-    place = spark.sql(f"describe detail {changes.project.schema}.cleaned").collect()[0]["location"]
     for version in (0, 1):
-        (Path(place.removeprefix("file:")) / f"_delta_log/{version:020}.json").unlink()
-    spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+        (changes.project.place("cleaned") / f"_delta_log/{version:020}.json").unlink()
+    changes.project.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     changes.write("cleaned", "alter table {t} drop column n", "insert into {t} values (3, 'c')")
     assert changes.versions("cleaned") == ["2", "3", "4"]
     changes.ask(cleaned_all="'{schema}.cleaned', unique_key='id'")

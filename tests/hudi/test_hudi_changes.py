@@ -19,11 +19,6 @@ UPSERTS = {"hoodie.spark.sql.insert.into.operation": "upsert"}
 KINDS = "id int, k string, ti tinyint, si smallint, bi bigint, f float, d double, b boolean, dt date, ts timestamp, `Sélect` string"
 
 
-@pytest.fixture
-def changes(project: Project) -> Changes:
-    return Changes(project)
-
-
 def test_images_come_back_whole_whether_hudis_query_can_tell_them_or_not(changes: Changes) -> None:
     terse = "'hoodie.table.cdc.supplemental.logging.mode' = 'op_key_only'"
     changes.create("kinds", KINDS, properties=f"primaryKey = 'id,k', {terse}")
@@ -97,7 +92,7 @@ def test_upserts_leave_hudis_query_whole_and_the_answer_as_it_is(changes: Change
     changes.project.dbt("run")
 
     assert changes.answer("upserted_cdc", "upserted") == EVERY_CHANGE
-    compiled = (changes.project.folder / "target/run/consumer/models/upserted_cdc.sql").read_text()
+    compiled = changes.project.written("upserted_cdc", "run")
     assert compiled.count("hudi_table_changes(") == 1
     assert "timestamp as of" not in compiled
 

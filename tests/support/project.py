@@ -116,6 +116,15 @@ class Project:
         results = json.loads((self.folder / "target/run_results.json").read_text())["results"]
         return {result["unique_id"].split(".")[2]: result for result in results}
 
+    def written(self, model: str, folder: str = "compiled") -> str:
+        """A model as dbt has compiled it, or in the folder `run` what it has sent for it."""
+        return (self.folder / f"target/{folder}/consumer/models/{model}.sql").read_text()
+
+    def place(self, table: str) -> Path:
+        """Where the files of a Delta table lie."""
+        (detail,) = self.spark.sql(f"describe detail {self.schema}.{table}").collect()
+        return Path(detail["location"].removeprefix("file:"))
+
     def log(self) -> str:
         """What all commands so far have logged."""
         return self.log_file.read_text()

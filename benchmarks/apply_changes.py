@@ -31,11 +31,11 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.spark import session
-from pyspark.sql import SparkSession
 
 from benchmarks.measure import cpu_seconds
-from tests.support.project import Project, words_of
-from tests.support.spark import profile_target, start_session, target_settings
+from tests.support.project import words_of
+from tests.support.shared import own_project
+from tests.support.spark import target_settings
 
 OPTIONS = {
     "sequence_by": "seq",
@@ -63,11 +63,9 @@ class Bench:
         settings = target_settings(table_format, folder / "warehouse") | {
             "spark.sql.shuffle.partitions": "16",
         }
-        self.spark: SparkSession = start_session(settings)
-        self.spark.sql("create schema if not exists bench")
-        output = {**profile_target(table_format), "server_side_parameters": settings}
         self.format = table_format
-        self.project = Project(folder / "project", self.spark, "bench", {"file_format": table_format, "output": output})
+        self.project = own_project(folder, table_format, settings, "bench")
+        self.spark = self.project.spark
         self.results: list[dict[str, Any]] = []
 
     def model(self, name: str, text: str) -> None:

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from benchmarks.measure import cpu_seconds
 from tests.support.project import Project
-from tests.support.spark import profile_target, start_session, target_settings
+from tests.support.shared import own_project
+from tests.support.spark import target_settings
 
 CONFIG = "{{ config(materialized='incremental', incremental_strategy='merge', unique_key='%s') }} "
 SOURCES = {
@@ -102,16 +103,11 @@ def main() -> None:
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         settings = target_settings(chosen.table_format, Path(folder) / "warehouse")
-        spark = start_session(settings)
-        spark.sql("create schema if not exists bench")
-        output = {**profile_target(chosen.table_format), "server_side_parameters": settings}
-        project = Project(
-            Path(folder) / "project", spark, "bench", {"file_format": chosen.table_format, "output": output}
-        )
+        project = own_project(Path(folder), chosen.table_format, settings, "bench")
         lines = report(measure(project, chosen.upstream, chosen.new, chosen.repeat))
         if chosen.log:
             Path(chosen.log).write_text(project.log())
-        spark.stop()
+        project.spark.stop()
     print(
         f"{chosen.table_format}, {chosen.new:,} new rows in {chosen.upstream:,}, {chosen.repeat} rounds",
         *lines,

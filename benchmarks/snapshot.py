@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import ROOT, cpu_seconds
+from tests.support.processes import environment
 
 RUNS = ["first load", "40 % updated, 20 % deleted", "0.1 % updated"]
 SIDES = ["stock", "dbt_cdc"]
@@ -47,34 +48,25 @@ def parse() -> argparse.Namespace:
 
 def run_side(side: str, arguments: argparse.Namespace) -> list[dict[str, float]]:
     given = ["--rows", str(arguments.rows), "--table-format", arguments.table_format, "--strategy", arguments.strategy]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
-        "DBT_CDC_DRIVER_MEMORY": arguments.memory,
-        "TZ": "UTC",
-    }
+    env = environment(DBT_CDC_DRIVER_MEMORY=arguments.memory, TZ="UTC")
     command = [sys.executable, "-m", "benchmarks.snapshot", "--side", side, *given]
-    done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     return list(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
 def measure(arguments: argparse.Namespace) -> list[dict[str, float]]:
-    from tests.support.project import Project
-    from tests.support.spark import profile_target, start_session, target_settings
+    from tests.support.shared import own_project
+    from tests.support.spark import target_settings
 
     with tempfile.TemporaryDirectory(prefix="dbt_cdc_benchmark_") as folder:
         settings = target_settings(arguments.table_format, Path(folder) / "warehouse")
-        spark = start_session(settings)
-        spark.sql("create schema if not exists bench")
-        output = {**profile_target(arguments.table_format), "server_side_parameters": settings}
-        target = {"file_format": arguments.table_format, "output": output}
-        project = Project(Path(folder) / "project", spark, "bench", target)
+        project = own_project(Path(folder), arguments.table_format, settings, "bench")
         configure(project, arguments)
         for name in ("small_0", "small_1", "small_2"):
             snapshots(project, name, 1000)
         measured = snapshots(project, "big", arguments.rows)
         check(project, arguments.rows)
-        spark.stop()
+        project.spark.stop()
     return measured
 
 

@@ -18,7 +18,8 @@ from pyspark.sql import SparkSession
 from benchmarks.measure import cpu_seconds
 from tests.support.changes import FEED_ON, LOG_HOOKS, Changes
 from tests.support.project import Project
-from tests.support.spark import UNASKED, profile_target, start_session, target_settings
+from tests.support.shared import own_project
+from tests.support.spark import UNASKED, target_settings
 
 MODES = ("key_op", "data_before", "data_before_after")
 
@@ -188,15 +189,12 @@ def main() -> None:
         folder = Path(name)
         settings = target_settings(given.table_format, folder / "warehouse")
         settings.update(UNASKED["hudi"] if given.table_format == "hudi" else {})
-        spark = start_session(settings)
-        spark.sql("create schema if not exists bench")
-        output = {**profile_target(given.table_format), "server_side_parameters": settings}
-        project = Project(folder / "project", spark, "bench", {"file_format": given.table_format, "output": output})
+        project = own_project(folder, given.table_format, settings, "bench")
         if "queries" in given.parts:
             compare_queries(project, given.rows, given.commits, given.repeat)
         if "logs" in given.parts and given.table_format != "hudi":
             compare_logs(project, folder / "warehouse", given.rows, given.repeat)
-        spark.stop()
+        project.spark.stop()
 
 
 if __name__ == "__main__":

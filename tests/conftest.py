@@ -27,7 +27,7 @@ from integration_tests import quick_spark
 from tests.support.changes import Changes
 from tests.support.project import Project
 from tests.support.shared import new_project
-from tests.support.spark import profile_target, start_session, test_settings
+from tests.support.spark import start_session, target_of, test_settings
 
 #: A proxy that is not there: jars come from what `make setup` has fetched, as in a user's later runs.
 NO_NETWORK = "".join(f" -D{kind}.proxyHost=localhost -D{kind}.proxyPort=9" for kind in ("http", "https"))
@@ -137,8 +137,7 @@ def target(table_format: str, settings: dict[str, str]) -> dict[str, Any]:
     # dbt-spark sets all that are here anew before each statement: what the session has begun with is left out
     begun = {name for name in settings if name.startswith("spark.")} - {"spark.sql.session.timeZone"}
     own = {name: value for name, value in settings.items() if name not in begun}
-    output = {**profile_target(table_format), "server_side_parameters": own}
-    return {"file_format": table_format, "output": output}
+    return target_of(table_format, own)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import await_file, put
+from tests.support.processes import await_file, environment, put
 from tests.support.project import Project
 
 pytestmark = pytest.mark.only_format("delta")  # which lets two processes share tables by their location
@@ -59,7 +59,7 @@ def test_two_processes_at_once_and_one_killed_in_a_merge_end_as_if_each_had_run_
     project.dbt(*batch(FIRST))
     paths = [str(project.place(table)) for table in ("staff", "staff__events")]
     command = [sys.executable, "-m", "tests.functional.test_apply_processes", str(tmp_path / "other"), *paths]
-    with subprocess.Popen(command, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}) as other:
+    with subprocess.Popen(command, env=environment()) as other:
         await_file(tmp_path / "other/ready", other)
         (tmp_path / "other/go").touch()
         ours = timed_run(project, OURS)
@@ -88,16 +88,14 @@ def read_run(text: str) -> tuple[float, float, str]:
 
 def other_process(folder: Path, target_path: str, events_path: str) -> None:
     """A second project on the same two tables: runs when told to, then is killed in the middle of a MERGE."""
-    from tests.support.spark import profile_target, start_session, test_settings
+    from tests.support.shared import own_project
+    from tests.support.spark import test_settings
     from tests.support.statements import watch
 
     settings = test_settings("delta", folder / "warehouse", short_lived=True)
-    spark = start_session(settings)
-    spark.sql("create schema other")
-    spark.sql(f"create table other.staff using delta location '{target_path}'")
-    spark.sql(f"create table other.staff__events using delta location '{events_path}'")
-    output = {**profile_target("delta"), "server_side_parameters": settings}
-    project = Project(folder / "project", spark, "other", {"file_format": "delta", "output": output})
+    project = own_project(folder, "delta", settings, "other")
+    project.sql(f"create table other.staff using delta location '{target_path}'")
+    project.sql(f"create table other.staff__events using delta location '{events_path}'")
     project.write({"models/staff.sql": MODEL})
     project.dbt("parse")
     put(folder / "ready", "")
@@ -105,15 +103,15 @@ def other_process(folder: Path, target_path: str, events_path: str) -> None:
     put(folder / "theirs", "\n".join(map(str, timed_run(project, THEIRS))))
     await_file(folder / "go on")
 
-    merging = threading.Event()
+    merging, context = threading.Event(), project.spark.sparkContext
 
     def kill() -> None:
         merging.wait()
-        tracker = spark.sparkContext.statusTracker()
+        tracker = context.statusTracker()
         while not tracker.getActiveJobsIds():
             time.sleep(0.001)
         (folder / "killed").write_text("in a merge, with 1 job or more under way")
-        os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+        os.kill(context._gateway.proc.pid, signal.SIGKILL)
         os.kill(os.getpid(), signal.SIGKILL)
 
     watch(pytest.MonkeyPatch(), lambda sql: merging.set() if "merge into" in sql else None)

@@ -7,7 +7,6 @@ new there, so that a second run shows whether a capability goes on with what it 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,8 @@ import pytest
 
 from integration_tests.quick_spark import parse_macros_once
 from tests.support import spark as embedded
-from tests.support.project import Project
+from tests.support.processes import environment
+from tests.support.shared import own_project
 
 READER = """
     {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
@@ -88,9 +88,8 @@ TOLD = {
 
 @pytest.mark.one_format("iceberg")
 def test_each_capability_goes_on_with_tables_that_the_catalog_does_not_list(tmp_path: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(embedded.ROOT / "src"), str(embedded.ROOT)])}
     command = [sys.executable, "-m", "tests.functional.test_catalog_without_listing", str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400)
+    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     told = json.loads(done.stdout.rpartition("@@")[2])
     assert told == {
@@ -126,11 +125,8 @@ def _run(folder: Path) -> dict[str, list[Any]]:
         f"{catalog}.type": "hadoop",
         f"{catalog}.warehouse": str(folder / "warehouse"),
     }
-    output = {**embedded.profile_target("iceberg"), "server_side_parameters": settings}
-    spark = embedded.start_session(settings)
-    project = Project(folder / "project", spark, "s", {"file_format": "iceberg", "output": output})
+    project = own_project(folder, "iceberg", settings, "s")
     project.write(MODELS)
-    project.sql("create schema s")
     project.sql("create table s.orders (id int, v string, seq int) using iceberg")
     project.sql("insert into s.orders values (1, 'a', 1), (2, 'b', 1), (3, 'c', 1)")
     assert project.tables() == set()

@@ -18,8 +18,9 @@ import pytest
 from dbt.cli.main import dbtRunner
 
 from tests.support import spark as embedded
+from tests.support.processes import environment
 from tests.support.project import Project
-from tests.support.spark import ROOT, profile_target
+from tests.support.spark import target_of
 from tests.support.statements import watch
 
 INPUT = """
@@ -52,17 +53,16 @@ def test_a_killed_process_loses_and_doubles_nothing(
 ) -> None:
     monkeypatch.setenv("DBT_CDC_WAREHOUSE", str(tmp_path / "warehouse"))
     settings = embedded.test_settings(table_format, tmp_path / "warehouse", "hive", short_lived=True)
-    output = {**profile_target(table_format), "server_side_parameters": settings, "threads": 4}
-    target = {"file_format": table_format, "output": output}
+    target = target_of(table_format, settings)
+    target["output"]["threads"] = 4
     project = Project(tmp_path / "project", None, "killed", target)
     readers = ["before", "between", "after"]
     project.write({f"models/{name}.sql": READER for name in readers})
     project.write({"models/input.sql": INPUT, "models/logged.sql": LOGGED})
 
     command = [sys.executable, "-m", "tests.functional.test_edges_killed", str(project.folder)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     child = subprocess.Popen(
-        [*command, "killed"], cwd=tmp_path, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
+        [*command, "killed"], cwd=tmp_path, env=environment(), stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     watchdog = threading.Timer(500, os.killpg, [child.pid, signal.SIGKILL])
     watchdog.start()
@@ -78,7 +78,7 @@ def test_a_killed_process_loses_and_doubles_nothing(
     assert set(reached) == {"run 1", *readers, "logged"}
 
     done = subprocess.run(
-        [*command, "again"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=500, check=True
+        [*command, "again"], cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=500, check=True
     )
     told = re.findall("^@@ (.*)$", done.stdout, re.MULTILINE)
     # the row of the killed run is read once more where the watermark had not moved

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ import pytest
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.hash_diff import OTHER_WON, Expected, Extract, Model
-from tests.support.processes import await_file, put
+from tests.support.processes import await_file, environment, put
 from tests.support.project import Project
 
 MODEL = """
@@ -77,8 +76,7 @@ class Other:
         self.folder, self.number = folder, 0
         folder.mkdir()
         command = [sys.executable, "-m", "tests.functional.test_hash_diff_processes", str(folder)]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        self.process = subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, env=environment(), stdin=subprocess.PIPE, text=True)
         self._tell({"settings": settings, "schema": schema, "tables": tables})
 
     def _tell(self, what: Any) -> None:
@@ -156,17 +154,14 @@ def test_two_processes_at_once_end_as_if_one_had_run_after_the_other(
 
 
 def other_process(folder: Path) -> None:
-    from tests.support.spark import profile_target, start_session
+    from tests.support.shared import own_project
 
     told = json.loads(sys.stdin.readline())
     settings, schema = told["settings"], told["schema"]
     table_format = "delta" if told["tables"] else "iceberg"
-    spark = start_session(settings)
-    spark.sql(f"create schema if not exists {schema}")
+    project = own_project(folder, table_format, settings, schema)
     for table, path in told["tables"].items():
-        spark.sql(f"create table {schema}.{table} using delta location '{path}'")
-    output = {**profile_target(table_format), "server_side_parameters": settings}
-    project = Project(folder / "project", spark, schema, {"file_format": table_format, "output": output})
+        project.sql(f"create table {{schema}}.{table} using delta location '{path}'")
     project.write({"models/t.py": MODEL, "models/t.yml": YAML})
     for number, line in enumerate(sys.stdin, 1):
         todo = json.loads(line)
@@ -182,7 +177,7 @@ def other_process(folder: Path) -> None:
             with meeting(place, todo["meet"], folder, f"they {todo['meet']}", f"we {todo['meet']}"):
                 ended = run(project, todo["table"], *loads)
         put(folder / f"done_{number}", ended)
-    spark.stop()
+    project.spark.stop()
 
 
 if __name__ == "__main__":

@@ -23,8 +23,9 @@ from dbt_cdc._hash_diff_tables import Tables
 from integration_tests import quick_spark
 from tests.support.hash_diff import OTHER_WON, Expected, Killed, Model, Rows, kill
 from tests.support.killed_load import EACH_KIND, STAGES
+from tests.support.processes import environment
 from tests.support.project import Project
-from tests.support.spark import ROOT, noted_plans, session_conf
+from tests.support.spark import noted_plans, session_conf
 
 
 def model(project: Project, **options: Any) -> Model:
@@ -448,13 +449,12 @@ def test_a_process_killed_while_it_writes_leaves_what_the_next_one_makes_good(
 ) -> None:
     last = len(STAGES) if pytestconfig.getoption("--every-test") else EACH_KIND
     quick = {"PYSPARK_SUBMIT_ARGS": quick_spark.submit_arguments(table_format), "DBT_CDC_DRIVER_MEMORY": "1g"}
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **quick}
     command = [sys.executable, "-m", "tests.support.killed_load", table_format, str(tmp_path / "warehouse"), str(last)]
 
     def start(number: int) -> subprocess.Popen[bytes]:
         with (tmp_path / f"{number}.log").open("w") as log:
             return subprocess.Popen(
-                [*command, str(number)], cwd=tmp_path, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log,
+                [*command, str(number)], cwd=tmp_path, env=environment(**quick), stdin=subprocess.PIPE, stdout=log, stderr=log,
                 start_new_session=True,
             )  # fmt: skip
 

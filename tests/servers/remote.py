@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.spark import ROOT
+from tests.support import processes
 
 #: A profile's output that reaches a server by SPARK_REMOTE; a project adds its schema. What only a JVM's start can set
 #: does not belong here.
@@ -53,10 +52,7 @@ def run(
     Gives `dbt`, [success, messages by node] for each command, and `rows`, for each query its rows as lists of strings
     (no query runs if the last command failed).
     """
-    env = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-    env |= {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "TZ": "UTC", **(environment or {})}
-    if remote:
-        env["SPARK_REMOTE"] = remote
+    env = processes.environment(TZ="UTC", **(environment or {}), **({"SPARK_REMOTE": remote} if remote else {}))
     task = json.dumps({"folder": str(folder), "commands": commands, "queries": queries})
     done = subprocess.run(
         [sys.executable, "-m", "tests.servers.remote"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tests.support.ports import free_port
-from tests.support.spark import ROOT
+from tests.support.processes import environment
 
 #: A profile's output that reaches a server by SPARK_REMOTE; a project adds its schema.
 OUTPUT = {"type": "spark", "method": "session", "host": "localhost", "threads": 1}
@@ -37,13 +36,11 @@ def start(remote: str, folder: Path, *command: str) -> subprocess.Popen[str]:
     """A dbt command in a process of its own, with artifacts of its own; `outcome` waits for it."""
     own = folder / f"process_{len(list(folder.glob('process_*')))}"
     own.mkdir()
-    env = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
-    env |= {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), "SPARK_REMOTE": remote}
     places = ["--project-dir", str(folder), "--profiles-dir", str(folder), "--target", "connect"]
     places += ["--target-path", str(own / "target"), "--log-path", str(own / "logs")]
     return subprocess.Popen(
         [sys.executable, "-c", "from dbt.cli.main import cli; cli()", *command, *places],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=env,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=environment(SPARK_REMOTE=remote),
     )  # fmt: skip
 
 

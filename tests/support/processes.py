@@ -1,11 +1,20 @@
-"""Two processes of a test wait for each other by files."""
+"""Other processes of a test: what they are given, and how they wait for each other by files."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from pathlib import Path
 from typing import Any
+
+from tests.support.spark import ROOT
+
+
+def environment(**more: str) -> dict[str, str]:
+    """That of this process, with this project's sources, and without what pyspark was told by it."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    return {**own, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), **more}
 
 
 def await_file(file: Path, process: subprocess.Popen[Any] | None = None) -> None:

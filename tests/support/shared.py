@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tests.support.project import Project
+from tests.support.spark import start_session, target_of
 
 _numbers = itertools.count(1)
 
@@ -22,6 +23,13 @@ def new_project(spark: SparkSession, target: Mapping[str, Any], folder: Path) ->
     schema = f"test_{number}"
     spark.sql(f"create schema if not exists {schema}")
     return Project(folder / f"project_{number}", spark, schema, target)
+
+
+def own_project(folder: Path, table_format: str, settings: dict[str, str], schema: str) -> Project:
+    """A project on a Spark that this process starts with these settings."""
+    spark = start_session(settings)
+    spark.sql(f"create schema if not exists {schema}")
+    return Project(folder / "project", spark, schema, target_of(table_format, settings))
 
 
 @contextmanager

@@ -43,6 +43,11 @@ def profile_target(table_format: str) -> dict[str, Any]:
     return dict(yaml.safe_load(text)["dbt_cdc"]["outputs"][table_format])
 
 
+def target_of(table_format: str, settings: Mapping[str, str]) -> dict[str, Any]:
+    """What a Project asks for: a format, and its output of profiles.example.yml with these settings."""
+    return {"file_format": table_format, "output": {**profile_target(table_format), "server_side_parameters": settings}}
+
+
 def target_settings(table_format: str, warehouse: Path, catalog: str = "in-memory") -> dict[str, str]:
     """The target's own settings, on a warehouse of the caller's, with a catalog in memory unless another is given."""
     os.environ["DBT_CDC_WAREHOUSE"] = str(warehouse)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dbt_cdc._hash_diff_layout import Column, Layout, Settings
 from dbt_cdc._sql import literal, quote, text_map
+from dbt_cdc._types import WHOLE_NUMBERS
 from dbt_cdc.hashing import hash_expression, shown_text
 
 if TYPE_CHECKING:  # pragma: no cover
@@ -29,8 +30,7 @@ _ALL_DIGITS = {
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
-_EXACT = ("boolean", *_WHOLE, "decimal")
+_EXACT = ("boolean", *WHOLE_NUMBERS, "decimal")
 _MOMENTS = ("timestamp_ltz", "timestamp_ntz")
 NULL_KEY, CAST = "null key part: ", "does not cast: "
 #: Conditions that hold for rows with such a fault; NULL for rows without any.
@@ -171,7 +171,7 @@ def _is_lost(column: Column) -> str:
     kinds, changed = {given, wanted}, ""
     numbers = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
     days = "date" in kinds and kinds & {*_MOMENTS}
-    seconds = given in _MOMENTS and wanted in _WHOLE
+    seconds = given in _MOMENTS and wanted in WHOLE_NUMBERS
     clocks = kinds == {*_MOMENTS} or (given == "timestamp_ltz" and wanted == "string")
     if numbers or days or seconds or clocks:
         changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}"

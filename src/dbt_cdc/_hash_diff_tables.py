@@ -33,7 +33,7 @@ from dbt_cdc._hash_diff_layout import (
     Stored,
     fail,
 )
-from dbt_cdc._sql import all_names, is_odd_name, literal, quote, quoted, type_text
+from dbt_cdc._sql import inner_fields, is_odd_name, literal, quote, quoted, type_text
 from dbt_cdc._types import kept_as
 from dbt_cdc._writer import Target, write
 
@@ -205,7 +205,7 @@ class Tables:
         new = [field for field in fields if field.name.lower() not in have]
         if not new:
             return
-        names = [name for field in new for name in all_names(field)]
+        names = [path[-1] for field in new for path in [(field.name,), *inner_fields(field.dataType)]]
         types = {field.name: type_text(field.dataType) for field in new}
         format_ = format_of(self.settings.format)
         needed: dict[str, str] = {}

@@ -73,12 +73,10 @@ def plain_type(data_type: Any) -> Any:
     return data_type
 
 
-def all_names(field: StructField) -> list[str]:
-    """The name of a StructField and those of the fields in it."""
-    return [field.name, *_inner_names(field.dataType)]
-
-
-def _inner_names(data_type: Any) -> list[str]:
-    parts = [getattr(data_type, part, None) for part in ("elementType", "keyType", "valueType")]
-    names = [name for part in parts if part is not None for name in _inner_names(part)]
-    return names + [name for field in getattr(data_type, "fields", []) for name in all_names(field)]
+def inner_fields(kind: Any, *within: str) -> list[tuple[str, ...]]:
+    """All fields inside a type, in order: each by its name, behind those of the structs that it is in."""
+    parts = [getattr(kind, part, None) for part in ("elementType", "keyType", "valueType")]
+    paths = [path for part in parts if part is not None for path in inner_fields(part, *within)]
+    for field in getattr(kind, "fields", []):
+        paths += [(*within, field.name), *inner_fields(field.dataType, *within, field.name)]
+    return paths

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from dbt_cdc._sql import inner_fields
+
 #: Casts that lose nothing: from a type to any of those after it.
-_WIDER = ("tinyint", "smallint", "int", "bigint")
+WHOLE_NUMBERS = ("tinyint", "smallint", "int", "bigint")
 _WIDER_FLOAT = ("float", "double")
 
 
@@ -17,7 +19,7 @@ def widens(narrow: str, wide: str) -> bool:
     """
     if narrow == wide:
         return True
-    for order in (_WIDER, _WIDER_FLOAT):
+    for order in (WHOLE_NUMBERS, _WIDER_FLOAT):
         if narrow in order and wide in order:
             return order.index(narrow) <= order.index(wide)
     decimals = [re.fullmatch(r"decimal\((\d+),(\d+)\)", kind) for kind in (narrow, wide)]
@@ -43,7 +45,7 @@ def kept_as(given: Any, table: Any) -> bool:
         return True  # Iceberg keeps no collation
     if kind != table.typeName():
         one, other = given.simpleString(), table.simpleString()
-        return one in _WIDER and other in _WIDER and _WIDER.index(one) < _WIDER.index(other)
+        return one in WHOLE_NUMBERS and other in WHOLE_NUMBERS and WHOLE_NUMBERS.index(one) < WHOLE_NUMBERS.index(other)
     if kind == "array":
         return kept_as(given.elementType, table.elementType)
     if kind == "map":
@@ -85,7 +87,7 @@ def _unlike_fields(given: Any, wanted: Any) -> tuple[str, str]:
 
     Spark casts no struct to one with another number of fields, and any other by the fields' places.
     """
-    got, own = _fields(given), _fields(wanted)
+    got, own = ([".".join(path) for path in inner_fields(kind)] for kind in (given, wanted))
     if got == own or not got or not own:
         return "", "Cast it in the model"
     lacking, more = [name for name in own if name not in got], [name for name in got if name not in own]
@@ -96,21 +98,12 @@ def _unlike_fields(given: Any, wanted: Any) -> tuple[str, str]:
     return f", which {' and '.join(said) or unlike}", f"{remedy}, or give it under a new name"
 
 
-def _fields(kind: Any, within: str = "") -> list[str]:
-    """The names of all fields inside a type, in order; of a struct's own structs with a dot between."""
-    parts = [getattr(kind, part, None) for part in ("elementType", "keyType", "valueType")]
-    names = [name for part in parts if part is not None for name in _fields(part, within)]
-    for field in getattr(kind, "fields", []):
-        names += [within + field.name, *_fields(field.dataType, f"{within}{field.name}.")]
-    return names
-
-
 def _is_checked(given: str, table: str) -> bool:
     """Whether values of the type are cast to that of the table, and each is looked at.
 
     Text, and what readers infer where a file has no fractions (2 of amounts) or no times of day.
     """
-    whole = given in _WIDER and (table in _WIDER_FLOAT or table.startswith("decimal("))
+    whole = given in WHOLE_NUMBERS and (table in _WIDER_FLOAT or table.startswith("decimal("))
     return given == "string" or whole or (given == "date" and table in ("timestamp", "timestamp_ntz"))
 
 

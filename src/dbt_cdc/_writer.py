@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_cdc._formats import format_of
 from dbt_cdc._frames import viewed
-from dbt_cdc._sql import all_names, is_odd_name, literal, plain_type, quote
+from dbt_cdc._sql import inner_fields, is_odd_name, literal, plain_type, quote
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +43,7 @@ def write(frame: DataFrame, target: Target, *, replace: bool = True) -> None:
     session = frame.sparkSession
     if target.is_batch:
         frame = _typed(frame)
-    names = [name for field in frame.schema.fields for name in all_names(field)]
+    names = [path[-1] for path in inner_fields(frame.schema)]
     if target.is_intermediate:
         session.sql(f"drop table if exists {target.relation}")
     properties, later = _table_properties(session, target.config, names)

@@ -12,7 +12,6 @@ second part loads a delta of rows/100 on tables of `rows` and 10 x `rows`, and a
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import shutil
 import sys
@@ -21,7 +20,7 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.measure import HEADER, ROOT, Cost, machine, measured, spark_with
+from benchmarks.measure import HEADER, ROOT, Cost, counted, machine, measured, spark_with
 
 KEYS = [f"keycol{i}" for i in range(1, 6)]
 NONKEYS = [f"nonkeycol{i}" for i in range(1, 11)]
@@ -69,22 +68,6 @@ write("small", spark.range(rows), "0")
 write("delta", spark.range(rows // 200, rows // 200 + rows // 100), "(id % 2)")
 write("full", spark.range(rows * 2, rows * 12), "if(id % 10 < 5, 1, 0)")
 """
-
-
-def counted(first: Path, later: Path) -> dict[str, int]:
-    """I, U, D, N from one folder of CSV to the other, counted without Spark."""
-
-    def rows(folder: Path) -> dict[str, int]:
-        found = {}
-        for part in folder.glob("part-*"):
-            with part.open(newline="") as file:
-                found.update({"|".join(row[:5]): hash(tuple(row[5:])) for row in csv.reader(file)})
-        return found
-
-    before, after = rows(first), rows(later)
-    kept = before.keys() & after.keys()
-    same = sum(before[key] == after[key] for key in kept)
-    return {"I": len(after) - len(kept), "U": len(kept) - same, "D": len(before) - len(kept), "X": 0, "N": same}
 
 
 class Consumer:
@@ -142,7 +125,7 @@ def full_loads(options: argparse.Namespace, folder: Path) -> None:
     keep("start of dbt and Spark", consumer.run("one"))
     for day, path in days.items():
         keep(f"dbt_cdc {day}", consumer.run("bench", path=str(path), day=DAYS[day]))
-    found, expected = consumer.operations(), counted(*days.values())
+    found, expected = consumer.operations(), {**counted(*days.values(), len(KEYS)), "X": 0}
     if found != expected:
         raise SystemExit(f"day 2: {found}, counted from the files: {expected}")
     script = folder / "floor.py"

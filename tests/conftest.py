@@ -27,14 +27,14 @@ from integration_tests import quick_spark
 from tests.support.changes import Changes
 from tests.support.project import Project
 from tests.support.shared import new_project
-from tests.support.spark import start_session, target_of, test_settings
+from tests.support.spark import settings_for_tests, start_session, target_of
 
 #: A proxy that is not there: jars come from what `make setup` has fetched, as in a user's later runs.
 NO_NETWORK = "".join(f" -D{kind}.proxyHost=localhost -D{kind}.proxyPort=9" for kind in ("http", "https"))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--table-format", default="delta", help="delta or iceberg: the format of this run's tables")
+    parser.addoption("--table-format", default="delta", help="delta, iceberg or hudi: the format of this run's tables")
     parser.addoption("--every-test", action="store_true", help="also run what other tests show (one_format, long)")
 
 
@@ -119,7 +119,7 @@ def table_format(pytestconfig: pytest.Config) -> str:
 @pytest.fixture(scope="session")
 def settings(table_format: str) -> Iterator[dict[str, str]]:
     folder = Path(tempfile.mkdtemp(prefix="dbt_cdc_tests_"))
-    made = test_settings(table_format, folder / "warehouse")
+    made = settings_for_tests(table_format, folder / "warehouse")
     made["spark.driver.extraJavaOptions"] += NO_NETWORK
     yield made
     shutil.rmtree(folder, ignore_errors=True)

@@ -89,10 +89,10 @@ def read_run(text: str) -> tuple[float, float, str]:
 def other_process(folder: Path, target_path: str, events_path: str) -> None:
     """A second project on the same two tables: runs when told to, then is killed in the middle of a MERGE."""
     from tests.support.shared import own_project
-    from tests.support.spark import test_settings
+    from tests.support.spark import settings_for_tests
     from tests.support.statements import watch
 
-    settings = test_settings("delta", folder / "warehouse", short_lived=True)
+    settings = settings_for_tests("delta", folder / "warehouse", short_lived=True)
     project = own_project(folder, "delta", settings, "other")
     project.sql(f"create table other.staff using delta location '{target_path}'")
     project.sql(f"create table other.staff__events using delta location '{events_path}'")

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from integration_tests.quick_spark import parse_macros_once
-from tests.support import spark as embedded
 from tests.support.processes import environment
 from tests.support.shared import own_project
+from tests.support.spark import settings_for_tests
 
 READER = """
     {{ config(materialized='incremental', incremental_strategy='merge', unique_key='id') }}
@@ -117,7 +117,7 @@ def test_each_capability_goes_on_with_tables_that_the_catalog_does_not_list(tmp_
 
 def _run(folder: Path) -> dict[str, list[Any]]:
     parse_macros_once()
-    settings = embedded.test_settings("iceberg", folder / "warehouse", short_lived=True)
+    settings = settings_for_tests("iceberg", folder / "warehouse", short_lived=True)
     catalog = "spark.sql.catalog.spark_catalog"
     settings = {name: value for name, value in settings.items() if not name.startswith(catalog)}
     settings |= {

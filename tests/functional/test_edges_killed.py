@@ -17,10 +17,9 @@ from pathlib import Path
 import pytest
 from dbt.cli.main import dbtRunner
 
-from tests.support import spark as embedded
 from tests.support.processes import environment
 from tests.support.project import Project
-from tests.support.spark import target_of
+from tests.support.spark import settings_for_tests, target_of
 from tests.support.statements import watch
 
 INPUT = """
@@ -52,7 +51,7 @@ def test_a_killed_process_loses_and_doubles_nothing(
     tmp_path: Path, table_format: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DBT_CDC_WAREHOUSE", str(tmp_path / "warehouse"))
-    settings = embedded.test_settings(table_format, tmp_path / "warehouse", "hive", short_lived=True)
+    settings = settings_for_tests(table_format, tmp_path / "warehouse", "hive", short_lived=True)
     target = target_of(table_format, settings)
     target["output"]["threads"] = 4
     project = Project(tmp_path / "project", None, "killed", target)

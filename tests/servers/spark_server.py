@@ -49,8 +49,8 @@ class Server:
 
 
 @contextmanager
-def running(table_format: str, folder: Path, *, time_limit: float = 120) -> Iterator[Server]:
-    """A server with warehouse, metastore and log in `folder`; raises if it does not answer within `time_limit` s."""
+def running(table_format: str, folder: Path) -> Iterator[Server]:
+    """A server with warehouse, metastore and log in `folder`; raises if it does not answer within two minutes."""
     server = Server(free_port(), free_port())
     log = folder / "server.log"
     with log.open("wb") as output:
@@ -63,7 +63,7 @@ def running(table_format: str, folder: Path, *, time_limit: float = 120) -> Iter
             start_new_session=True,
         )
     try:
-        _wait(process, server, log, time.monotonic() + time_limit)
+        _wait(process, server, log)
         _create_default_schema(server)
         yield server
     finally:
@@ -111,7 +111,8 @@ def _jars(packages: str) -> list[str]:
     return [path for path in paths if _NEEDED.match(Path(path).name)]
 
 
-def _wait(process: subprocess.Popen[bytes], server: Server, log: Path, deadline: float) -> None:
+def _wait(process: subprocess.Popen[bytes], server: Server, log: Path) -> None:
+    deadline = time.monotonic() + 120
     for port in (server.connect_port, server.thrift_port):
         while not _answers(port):
             if process.poll() is not None or time.monotonic() > deadline:

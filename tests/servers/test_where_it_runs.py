@@ -15,7 +15,7 @@ import yaml
 from tests.servers.remote import CONNECT, run, thrift
 from tests.servers.shop import OF_PEOPLE, PEOPLE, builds_two_days
 from tests.servers.spark_server import Server
-from tests.support import spark as embedded
+from tests.support.spark import ROOT, settings_for_tests
 
 FILES = {
     "seeds/orders.csv": """
@@ -189,13 +189,13 @@ def make_project(
         **{path: textwrap.dedent(text).lstrip() for path, text in files.items()},
         "dbt_project.yml": yaml.safe_dump(project),
         "profiles.yml": yaml.safe_dump(profiles),
-        "packages.yml": yaml.safe_dump({"packages": [{"local": str(embedded.ROOT)}]}),
+        "packages.yml": yaml.safe_dump({"packages": [{"local": str(ROOT)}]}),
     }
     for path, text in written.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(text)
     (folder / "dbt_packages").mkdir()
-    (folder / "dbt_packages/dbt_cdc").symlink_to(embedded.ROOT)
+    (folder / "dbt_packages/dbt_cdc").symlink_to(ROOT)
     return folder
 
 
@@ -249,7 +249,7 @@ def test_a_python_models_own_functions_run_on_a_cluster(tmp_path: Path, table_fo
     for part in Path(pyspark.__file__).parent.iterdir():
         (spark_home / part.name).symlink_to(part)
     settings = {
-        **embedded.test_settings(table_format, tmp_path / "w", short_lived=True),
+        **settings_for_tests(table_format, tmp_path / "w", short_lived=True),
         "spark.master": "local-cluster[1,1,1024]",
         "spark.driver.host": "localhost",
     }

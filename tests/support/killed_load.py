@@ -19,7 +19,7 @@ from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
 from tests.support.hash_diff import Expected, Extract, Model
-from tests.support.spark import start_session, test_settings
+from tests.support.spark import settings_for_tests, start_session
 
 ONE = ("2020-01-01", {1: ("a", "p"), 2: ("b", "q"), 3: ("c", "r")}, "full")
 TWO = ("2020-01-02", {1: ("a", "P"), 3: ("c", "r"), 4: ("d", "s")}, "full")
@@ -78,7 +78,7 @@ def warm_up(spark: Any) -> None:
 
 
 def main(table_format: str, folder: Path, last: int, number: int) -> None:
-    spark = start_session(test_settings(table_format, folder, "hive", short_lived=True))
+    spark = start_session(settings_for_tests(table_format, folder, "hive", short_lived=True))
     # what does not touch the tables is done while the process before still runs
     warm_up(spark)
     sys.stdin.readline()

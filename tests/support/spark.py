@@ -63,7 +63,7 @@ def classes(table_format: str) -> Path:
     return Path(sys.prefix) / f"{table_format}.jsa"
 
 
-def test_settings(
+def settings_for_tests(
     table_format: str, warehouse: Path, catalog: str = "in-memory", *, short_lived: bool = False
 ) -> dict[str, str]:
     """The target's own settings with what makes small tests quick and leaves nothing behind.
@@ -153,7 +153,7 @@ select json, count(distinct id) from kept group by json
 if __name__ == "__main__":
     # fetch a format's jars, so that test processes that start together find them there, and keep its classes
     with tempfile.TemporaryDirectory() as folder:
-        settings = test_settings(sys.argv[1], Path(folder), "hive")
+        settings = settings_for_tests(sys.argv[1], Path(folder), "hive")
         archive = f"-XX:+UseSerialGC -XX:ArchiveClassesAtExit={classes(sys.argv[1])} -Xlog:disable"
         session = start_session({**settings, "spark.driver.extraJavaOptions": archive})
         for statement in USUAL.strip().format(format=sys.argv[1]).splitlines():

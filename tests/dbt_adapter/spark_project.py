@@ -65,13 +65,7 @@ class SparkProject(TestProjInfo):
     file_format = "delta"
 
     def drop_test_schema(self) -> None:
-        """What is in it goes first: not every catalog knows `cascade`."""
-        with self.adapter.connection_named("__drop"):
-            for kind in ("view", "table"):
-                found = self.adapter.execute(f"show {kind}s in {self.test_schema}", fetch=True)[1]
-                for row in found.rows:
-                    self.adapter.execute(f"drop {kind} if exists {self.test_schema}.{row[1]}")
-            self.adapter.execute(f"drop schema if exists {self.test_schema}")
+        """What lies in it goes with the warehouse of the run."""
 
     def run_sql(self, sql: str, fetch: str | None = None) -> Any:
         result = None

@@ -37,19 +37,19 @@ class Exact:
         assert scd_ids == [(len(expected),)]
 
 
-class DroppedByProject:
-    """Upstream drops the schema with `cascade`, which not every catalog knows; the project drops it in any."""
+class LeftInTheWarehouse:
+    """Upstream drops the schema with `cascade`, which not every catalog knows; it goes with the warehouse of the run."""
 
     @pytest.fixture(autouse=True)
     def clean_up(self) -> None:
         pass
 
 
-class TestSnapshotCheckCols(DroppedByProject, BaseSnapshotCheckCols):
+class TestSnapshotCheckCols(LeftInTheWarehouse, BaseSnapshotCheckCols):
     pass
 
 
-class TestSnapshotTimestamp(DroppedByProject, BaseSnapshotTimestamp):
+class TestSnapshotTimestamp(LeftInTheWarehouse, BaseSnapshotTimestamp):
     pass
 
 

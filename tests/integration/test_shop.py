@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,9 +16,8 @@ from sqlfluff.core import FluffConfig, Linter
 
 from integration_tests import demo
 from tests.support.project import Project
+from tests.support.shared import shop_project
 from tests.support.spark import ROOT
-
-NOT_COPIED = shutil.ignore_patterns("packages.yml", "profiles.yml", "dbt_packages", "target", "logs", "warehouse")
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,7 @@ def days(spark: SparkSession, target: dict[str, Any], table_format: str) -> Iter
     os.environ["DBT_CDC_FORMAT"] = table_format
     with tempfile.TemporaryDirectory() as folder:
         spark.sql("create schema if not exists shop")
-        project = Project(Path(folder) / "shop", spark, "shop", target)
-        shutil.copytree(ROOT / "integration_tests", project.folder, ignore=NOT_COPIED, dirs_exist_ok=True)
+        project = shop_project(Path(folder), spark, "shop", target)
         for day in (1, 2, 3):
             left_out = demo.NOT_TODAY[day]
             project.dbt("build", "--profile", "consumer", "--vars", f"{{day: {day}}}", "--exclude", *left_out)

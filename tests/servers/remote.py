@@ -12,17 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support import processes
+from tests.support import connect, processes
 
-#: A profile's output that reaches a server by SPARK_REMOTE; a project adds its schema. What only a JVM's start can set
-#: does not belong here.
-CONNECT = {
-    "type": "spark",
-    "method": "session",
-    "host": "localhost",
-    "threads": 2,
-    "server_side_parameters": {"spark.sql.session.timeZone": "UTC"},
-}
+#: What only a JVM's start can set does not belong here.
+CONNECT = {**connect.OUTPUT, "threads": 2, "server_side_parameters": {"spark.sql.session.timeZone": "UTC"}}
 
 
 def thrift(port: int) -> dict[str, Any]:

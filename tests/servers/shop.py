@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.servers.remote import run
-from tests.support.spark import ROOT
-
-NOT_COPIED = shutil.ignore_patterns("profiles.yml", "dbt_packages", "target", "logs", "warehouse")
+from tests.support.shared import shop_project
 
 #: An extract with a sensitive column, full on day 1 and a delta on day 2
 PEOPLE = {
@@ -114,20 +108,12 @@ QUERIES = {
 
 
 def builds_two_days(folder: Path, output: dict[str, Any], file_format: str, remote: str) -> None:
-    shop = folder / "shop"
-    shutil.copytree(ROOT / "integration_tests", shop, ignore=NOT_COPIED)
-    profiles = {"dbt_cdc": {"target": "test", "outputs": {"test": output}}}
-    (shop / "profiles.yml").write_text(yaml.safe_dump(profiles))
-    (shop / "dbt_packages").mkdir()
-    (shop / "dbt_packages/dbt_cdc").symlink_to(ROOT)
-    (shop / "packages.yml").write_text(yaml.safe_dump({"packages": [{"local": str(ROOT)}]}))
-    for path, text in (PEOPLE | READERS).items():
-        (shop / path).parent.mkdir(exist_ok=True)
-        (shop / path).write_text(textwrap.dedent(text).lstrip())
-    build = ["build", "--vars"]
+    shop = shop_project(folder, None, output["schema"], {"file_format": file_format, "output": output})
+    shop.write(PEOPLE | READERS)
+    build = ["build", "--profile", "consumer", "--vars"]
     queries = [query.replace("{schema}", output["schema"]) for query in QUERIES]
     told = run(
-        shop,
+        shop.folder,
         [[*build, "{day: 1}"], [*build, "{day: 2}", "--exclude", "resource_type:seed"]],
         queries,
         remote=remote,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from tests.support.project import Project
-from tests.support.spark import start_session, target_of
+from tests.support.spark import ROOT, start_session, target_of
 
 _numbers = itertools.count(1)
 
@@ -30,6 +31,17 @@ def own_project(folder: Path, table_format: str, settings: dict[str, str], schem
     spark = start_session(settings)
     spark.sql(f"create schema if not exists {schema}")
     return Project(folder / "project", spark, schema, target_of(table_format, settings))
+
+
+#: Of the integration project, what a test's own has already, and what runs have left.
+NOT_COPIED = shutil.ignore_patterns("packages.yml", "profiles.yml", "dbt_packages", "target", "logs", "warehouse")
+
+
+def shop_project(folder: Path, spark: SparkSession | None, schema: str, target: Mapping[str, Any]) -> Project:
+    """The integration project, with the profile `consumer`."""
+    project = Project(folder / "shop", spark, schema, target)
+    shutil.copytree(ROOT / "integration_tests", project.folder, ignore=NOT_COPIED, dirs_exist_ok=True)
+    return project
 
 
 @contextmanager

@@ -27,8 +27,7 @@ def age(changes: Changes, table: str, *days: float) -> None:
 
 def pass_commits(changes: Changes, table: str, commits: int) -> None:
     """Add so many commits without rows, as streams and tools leave them, to a table's log."""
-    (detail,) = changes.project.spark.sql(f"describe detail {changes.project.schema}.{table}").collect()
-    log = Path(detail["location"].removeprefix("file:")) / "_delta_log"
+    log = changes.project.place(table) / "_delta_log"
     last = max(int(file.stem) for file in log.glob("*.json"))
     said = {"operation": "SET TBLPROPERTIES", "operationParameters": {"properties": "{}"}, "isBlindAppend": True}
     for version in range(last + 1, last + 1 + commits):
@@ -57,13 +56,8 @@ def test_a_long_history_is_read_as_far_as_a_question_reaches(changes: Changes, m
     project.dbt("run", "--vars", "{seq: 1}")
     for table in ("long", "logged"):
         pass_commits(changes, table, 120)
-    execute, asked = session.Cursor.execute, []
-
-    def look(self: Any, sql: str, *parameters: Any) -> None:
-        asked.extend(re.findall(r"describe history \S+?\.(\w+)( limit \d+)?", sql))
-        execute(self, sql, *parameters)
-
-    monkeypatch.setattr(session.Cursor, "execute", look)
+    asked: list[tuple[str, str]] = []
+    watch(monkeypatch, lambda sql: asked.extend(re.findall(r"describe history \S+?\.(\w+)( limit \d+)?", sql)))
 
     def run(seq: int) -> list[tuple[str, str]]:
         asked.clear()

@@ -1,7 +1,8 @@
-{%- macro cdc_summary() -%}
-    {#- Prints one line for each edge: how it is tracked, how far its reader has come, what waits. -#}
+{%- macro cdc_summary(source=none, destination=none) -%}
+    {#- Prints one line for each edge, or for those of an upstream or a reader: how it is tracked, how far its reader has come, what
+        waits. -#}
     {%- set lines = [['source', 'destination', 'mode', 'watermark', 'rows waiting', 'lag']] -%}
-    {%- for edge in dbt_cdc._newest_edges() | sort(attribute='source,destination') -%}
+    {%- for edge in dbt_cdc._asked_edges('cdc_summary', source, destination) | sort(attribute='source,destination') -%}
         {%- do lines.append([edge.source, edge.destination] + dbt_cdc._edge_state(edge)) -%}
     {%- endfor -%}
     {%- do log(dbt_cdc._as_table(lines) if lines | length > 1 else 'dbt_cdc: no edges yet in ' ~ dbt_cdc._metadata_relation(),

@@ -1,16 +1,14 @@
 {%- macro reset_watermarks(source=none, destination=none) -%}
     {#- Lets readers read from the start: the edge of both names, or all edges of the one that is given. -#}
-    {%- set edges = dbt_cdc._newest_edges() -%}
     {%- if source is none and destination is none -%}
         {%- do exceptions.raise_compiler_error("dbt_cdc.reset_watermarks: give --args '{source: schema.table, destination:"
                ~ " schema.table}', or one of the two for all its edges; run cdc_summary for their names") -%}
     {%- endif -%}
     {%- set asked = [] -%}
-    {%- for edge in edges if source in [none, edge.source] and destination in [none, edge.destination] -%}
+    {%- for edge in dbt_cdc._asked_edges('reset_watermarks', source, destination) -%}
         {%- do asked.append({'source': edge.source, 'destination': edge.destination, 'by': 'reset',
                              'kept': edge, 'sequence': edge.sequence + 1}) -%}
     {%- endfor -%}
-    {%- if not asked -%}{%- do dbt_cdc._raise_unknown_edge(source, destination, edges) -%}{%- endif -%}
     {%- do dbt_cdc._append_edges(asked) -%}
     {%- for edge in asked -%}
         {%- do log('dbt_cdc: ' ~ edge.destination ~ ' will read ' ~ edge.source ~ ' from the start'
@@ -20,7 +18,20 @@
 {%- endmacro -%}
 
 
-{%- macro _raise_unknown_edge(source, destination, edges) -%}
+{%- macro _asked_edges(command, source, destination) -%}
+    {#- The edges of an upstream, of a reader, or of both; without either all. -#}
+    {%- set edges, asked = dbt_cdc._newest_edges(), [] -%}
+    {%- for edge in edges if source in [none, edge.source] and destination in [none, edge.destination] -%}
+        {%- do asked.append(edge) -%}
+    {%- endfor -%}
+    {%- if not asked and (source is not none or destination is not none) -%}
+        {%- do dbt_cdc._raise_unknown_edge(command, source, destination, edges) -%}
+    {%- endif -%}
+    {%- do return(asked) -%}
+{%- endmacro -%}
+
+
+{%- macro _raise_unknown_edge(command, source, destination, edges) -%}
     {%- set problems = [] -%}
     {%- for kind, name in {'source': source, 'destination': destination}.items() if name is not none -%}
         {%- set known = edges | map(attribute=kind) | unique | list -%}
@@ -31,5 +42,5 @@
         {%- do problems.append("there is no edge from '" ~ source ~ "' to '" ~ destination ~ "', which reads "
                                ~ (upstreams | join(', ')) ~ ': give one of these, or leave `source` out for all of them') -%}
     {%- endif -%}
-    {%- do exceptions.raise_compiler_error('dbt_cdc.reset_watermarks: ' ~ (problems | join('\n  '))) -%}
+    {%- do exceptions.raise_compiler_error('dbt_cdc.' ~ command ~ ': ' ~ (problems | join('\n  '))) -%}
 {%- endmacro -%}

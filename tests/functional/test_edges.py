@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,9 +32,9 @@ def said(project: Project) -> list[str]:
     return [line.replace(project.schema + ".", "") for line in lines]
 
 
-def summary(project: Project) -> list[list[str]]:
-    """The cells of what cdc_summary prints of each edge, without the schema."""
-    project.dbt("run-operation", "cdc_summary", "--vars", "{run: 0}")
+def summary(project: Project, **asked: str) -> list[list[str]]:
+    """The cells of what cdc_summary prints of each edge, without the schema; `asked`: its arguments."""
+    project.dbt("run-operation", "cdc_summary", "--vars", "{run: 0}", "--args", json.dumps(asked))
     printed = re.split("source +destination", project.log())[-1].replace(f"{project.schema}.", "").splitlines()
     edge_lines = takewhile(lambda line: not re.match(r"=|\d\d:\d\d", line), printed[2:])
     return [[cell.strip() for cell in line.split("  ") if cell] for line in edge_lines]

@@ -72,6 +72,12 @@ def test_upstreams_whose_names_need_quotes_are_read_in_every_way(project: Projec
         ("u", "b", "c", source_name),
     ]
     assert [line[4] for line in summary(project)] == ["0", "0", "0", "0"]
+    # of many edges, those that are asked for
+    reader = f"{project.schema}.by_version"
+    assert [line[:3] for line in summary(project, destination=reader)] == [[name, "by_version", "by version"]]
+    assert len(summary(project, source=source_name)) == 4
+    project.error("run-operation", "cdc_summary", "--args", f"{{destination: {reader}s}}")
+    assert f"dbt_cdc.cdc_summary: unknown destination '{reader}s', did you mean '{reader}'?" in project.new_log()
 
 
 @pytest.mark.one_format("iceberg")

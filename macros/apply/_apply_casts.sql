@@ -2,14 +2,13 @@
 {%- macro _apply_casts(plan, own) -%}
     {#- Columns that the batch has in another type than the table (`own`: types by name): name -> the table's type. A value
         that would not come back the same is a fault, so that an event reads the same in every batch. -#}
-    {%- set casts, unlike = {}, {} -%}
+    {%- set casts, unlike, harms = {}, {}, {} -%}
     {%- for name in plan.key + (plan.payload | map(attribute='source') | select | list) -%}
         {%- set name = name | lower -%}
         {%- set type, own_type = plan.types[name], own.get(name, plan.types[name]) -%}
-        {%- if not dbt_cdc._apply_is_cast(type, own_type) -%}
-            {%- do unlike.update({name: own_type}) -%}
-        {%- elif type != own_type -%}
-            {%- do casts.update({name: own_type}) -%}
+        {%- if type != own_type -%}
+            {%- do harms.update({name: dbt_cdc._apply_harm_of_cast(type, own_type)}) -%}
+            {%- do (casts if harms[name] is none else unlike).update({name: own_type}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set setting = plan.columns_to_update | default('', true) | lower -%}
@@ -20,7 +19,8 @@
             {%- do casts.update({name: own_type}) -%}
         {%- else -%}
             {%- do plan.faults.append("column '" ~ name ~ "': the table has type " ~ own_type ~ ", the batch " ~ plan.types[name]
-                                      ~ dbt_cdc._apply_cast_remedy(plan.types[name], own_type) ~ ", or " ~ dbt_cdc._apply_anew()) -%}
+                                      ~ harms[name] ~ dbt_cdc._apply_cast_remedy(plan.types[name], own_type)
+                                      ~ ", or " ~ dbt_cdc._apply_anew()) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- do return(casts) -%}
@@ -39,10 +39,15 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_is_cast(type, own) -%}
-    {#- Whether values of one type are ever those of the other: a number is no date, whatever Spark would make of it, and
-        what is nested is not looked at value by value: its numbers may be narrower than the table's. -#}
-    {%- do return(dbt_cdc._widens_inside(type, own) if '<' in type ~ own else dbt_cdc._are_of_one_kind(type, own)) -%}
+{%- macro _apply_harm_of_cast(type, own) -%}
+    {#- Why values of one type are not taken for those of the other ('' where that is plain), or none: a number is no date, whatever
+        Spark would make of it, and what is nested is not looked at value by value: its numbers may be narrower than the table's. -#}
+    {%- if '<' in type ~ own -%}{%- do return(none if dbt_cdc._widens_inside(type, own) else '') -%}{%- endif -%}
+    {%- if not dbt_cdc._are_of_one_kind(type, own) -%}{%- do return('') -%}{%- endif -%}
+    {%- if dbt_cdc._shifts(own, type) or dbt_cdc._shifts(type, own) -%}
+        {%- do return(", which the session's time zone would shift") -%}
+    {%- endif -%}
+    {%- do return(none) -%}
 {%- endmacro -%}
 
 

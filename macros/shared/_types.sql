@@ -23,6 +23,14 @@
 {%- endmacro -%}
 
 
+{%- macro _shifts(kept, given) -%}
+    {#- Would values of the given type become others in sessions of other time zones? -#}
+    {%- set by_zone = [kept, given] in [['timestamp', 'date'], ['string', 'timestamp']]
+        or [kept, given] | sort == ['timestamp', 'timestamp_ntz'] -%}
+    {%- do return(by_zone and run_query('select current_timezone()')[0][0] not in ['UTC', 'Etc/UTC', 'GMT', 'Z', '+00:00']) -%}
+{%- endmacro -%}
+
+
 {%- macro _widens_inside(old, new) -%}
     {#- Are nested types alike but for numbers that have become wider? -#}
     {%- set part = '\\b(?:tinyint|smallint|int|bigint|float|double|decimal[(][0-9]+,[0-9]+[)]|date|timestamp(?:_ntz)?)(?!\\w)' -%}

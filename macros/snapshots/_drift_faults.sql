@@ -109,14 +109,6 @@
 {%- endmacro -%}
 
 
-{%- macro _shifts(kept, given) -%}
-    {#- Would values of the given type become others in sessions of other time zones? -#}
-    {%- set by_zone = [kept, given] in [['timestamp', 'date'], ['string', 'timestamp']]
-        or [kept, given] | sort == ['timestamp', 'timestamp_ntz'] -%}
-    {%- do return(by_zone and run_query('select current_timezone()')[0][0] not in ['UTC', 'Etc/UTC', 'GMT', 'Z', '+00:00']) -%}
-{%- endmacro -%}
-
-
 {%- macro _rounds(kept, given) -%}
     {#- Would a value of the given type lose digits or its time of day? It would be found changed again in every run. -#}
     {%- if kept == 'date' -%}{%- do return(given in ['timestamp', 'timestamp_ntz']) -%}{%- endif -%}

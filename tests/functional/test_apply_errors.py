@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.places import in_zone
 from tests.support.project import Project
 
 pytestmark = pytest.mark.one_format("iceberg")
@@ -198,6 +199,32 @@ REFUSED = {
             f"column 'part': the table has type int, the batch timestamp: cast it in the model, or {ANEW}",
         ],
     ),
+    # in Tokyo; dates and wall clocks are the same everywhere
+    "by_the_zone": (
+        model(
+            "select *, timestamp'2024-01-01' as a, timestamp'2024-01-01' as b, date'2024-01-01' as c, '' as d,"
+            f" timestamp'2024-01-01' as e, date'2024-01-01' as f, '' as g, '' as h, date'2024-01-01' as i from ({FIRST})",
+            "select *, timestamp_ntz'2024-01-01' as a, date'2024-01-01' as b, timestamp'2024-01-01' as c,"
+            " timestamp'2024-01-01' as d, '2024-01-01 00:00:00' as e, timestamp_ntz'2024-01-01' as f,"
+            f" timestamp_ntz'2024-01-01' as g, date'2024-01-01' as h, cast(null as timestamp) as i from ({FIRST})",
+            GOOD,
+        ),
+        [
+            *(
+                f"column '{name}': the table has type {own}, the batch {given}, which the session's time zone would shift:"
+                f" cast it in the model, or {ANEW}"
+                for name, own, given in (
+                    ("a", "timestamp", "timestamp_ntz"),
+                    ("b", "timestamp", "date"),
+                    ("c", "date", "timestamp"),
+                    ("d", "string", "timestamp"),
+                    ("e", "timestamp", "string"),
+                )
+            ),
+            "column 'e': the table has type timestamp, the batch string, which the session's time zone would shift: cast it in"
+            f" the model, or {ANEW}\n  \n",
+        ],
+    ),
     "narrower_inside": (
         model(
             f"select *, array(1) as list, named_struct({WIDE}) as wide, map('a', 1.00) as prices from ({FIRST})",
@@ -318,7 +345,8 @@ def test_a_wrong_batch_is_refused_with_what_is_wrong_and_changes_nothing(project
     project.dbt("run", "--vars", "{run: 0}")
     project.sql("alter table {schema}.column_of_its_owner add columns (note int)")
     before = contents(project)
-    said = project.error("run", "--vars", "{run: 1}")
+    with in_zone(project, "Asia/Tokyo"):
+        said = project.error("run", "--vars", "{run: 1}")
     for name, (_, sentences) in REFUSED.items():
         mine = next(part for part in said.split("model.consumer.")[1:] if part.startswith(name + " "))
         for sentence in sentences:

@@ -4,10 +4,10 @@
         that would not come back the same is a fault, so that an event reads the same in every batch. -#}
     {%- set casts, unlike, harms = {}, {}, {} -%}
     {%- for name in plan.key + (plan.payload | map(attribute='source') | select | list) -%}
-        {%- set name = name | lower -%}
+        {%- set is_key, name = loop.index0 < plan.key | length, name | lower -%}
         {%- set type, own_type = plan.types[name], own.get(name, plan.types[name]) -%}
         {%- if type != own_type -%}
-            {%- do harms.update({name: dbt_cdc._apply_harm_of_cast(type, own_type)}) -%}
+            {%- do harms.update({name: dbt_cdc._apply_harm_of_cast(type, own_type, is_key)}) -%}
             {%- do (casts if harms[name] is none else unlike).update({name: own_type}) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -39,11 +39,14 @@
 {%- endmacro -%}
 
 
-{%- macro _apply_harm_of_cast(type, own) -%}
+{%- macro _apply_harm_of_cast(type, own, is_key) -%}
     {#- Why values of one type are not taken for those of the other ('' where that is plain), or none: a number is no date, whatever
         Spark would make of it, and what is nested is not looked at value by value: its numbers may be narrower than the table's. -#}
     {%- if '<' in type ~ own -%}{%- do return(none if dbt_cdc._widens_inside(type, own) else '') -%}{%- endif -%}
     {%- if not dbt_cdc._are_of_one_kind(type, own) -%}{%- do return('') -%}{%- endif -%}
+    {%- set families = [dbt_cdc._family_of_type(own), dbt_cdc._family_of_type(type)] -%}
+    {#- 7 would be written as '7' beside '007' -#}
+    {%- if is_key and families[0] == 'text' != families[1] -%}{%- do return(', by which its keys would be others') -%}{%- endif -%}
     {%- if dbt_cdc._shifts(own, type) or dbt_cdc._shifts(type, own) -%}
         {%- do return(", which the session's time zone would shift") -%}
     {%- endif -%}

@@ -225,6 +225,18 @@ REFUSED = {
             f" the model, or {ANEW}\n  \n",
         ],
     ),
+    "other_keys": (
+        model(
+            f"select *, string(id) as code, 7 as part from ({FIRST})",
+            f"select *, 7.0D as code, '07' as part from ({FIRST})",
+            GOOD,
+            unique_key=["id", "code", "part"],
+        ),
+        [
+            "nothing was written:\n    - column 'code': the table has type string, the batch double, by which its keys would be"
+            f" others: cast it in the model, or {ANEW}\n  \n"
+        ],
+    ),
     "narrower_inside": (
         model(
             f"select *, array(1) as list, named_struct({WIDE}) as wide, map('a', 1.00) as prices from ({FIRST})",

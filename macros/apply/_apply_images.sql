@@ -7,10 +7,10 @@
                                   ~ plan.moments.sequence.parts | join(', ') ~ ": give one column or expression") -%}
         {%- do return(none) -%}
     {%- endif -%}
-    {%- set named = 'try_cast(' ~ dbt_cdc._literal(version) ~ ' as '
-                   ~ dbt_cdc._type_text(plan.moments.sequence.type) ~ ')' if version is not none else none -%}
+    {%- set type = plan.moments.sequence.type -%}
+    {%- set named = dbt_cdc._read_as(dbt_cdc._literal(version), dbt_cdc._type_text(type)) if version is not none else none -%}
     {%- if named and run_query('select ' ~ named ~ ' is null')[0][0] -%}
-        {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ plan.moments.sequence.type ~ ", got "
+        {%- do plan.faults.append("option 'snapshot_version' must be of sequence_by's type " ~ type ~ ", got "
                                   ~ dbt_cdc._value_text(version | string)) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_check_batch(plan) -%}

@@ -621,6 +621,15 @@ WRONG = {
         at_once(batch("(1, 'a', 5)", "id, v, seq") + " where false", {**SNAPSHOT, "snapshot_version": "soon"}),
         ["option 'snapshot_version' must be of sequence_by's type int, got \"soon\""],
     ),
+    # Spark's cast would read the first day of that year, and 2
+    "month_as_version": (
+        at_once("select 1 as id, date'2024-01-01' as seq where false", {**SNAPSHOT, "snapshot_version": 202401}),
+        ["option 'snapshot_version' must be of sequence_by's type date, got \"202401\""],
+    ),
+    "fraction_as_version": (
+        at_once("select 1 as id, 1BD as seq where false", {**SNAPSHOT, "snapshot_version": 1.7}),
+        ["option 'snapshot_version' must be of sequence_by's type decimal(1,0), got \"1.7\""],
+    ),
     "twice_in_sequence": (
         at_once(batch("(1, 'a', 5)", "id, v, seq"), {"sequence_by": ["seq", "SEQ"]}),
         ['sequence_by names a column twice, got ["seq", "SEQ"]: name each once'],

@@ -43,7 +43,7 @@
     {#- Why values of one type are not taken for those of the other ('' where that is plain), or none: a number is no date, whatever
         Spark would make of it, and what is nested is not looked at value by value: its numbers may be narrower than the table's. -#}
     {%- if '<' in type ~ own -%}{%- do return(none if dbt_cdc._widens_inside(type, own) else '') -%}{%- endif -%}
-    {%- if not dbt_cdc._are_of_one_kind(type, own) -%}{%- do return('') -%}{%- endif -%}
+    {%- if 'variant' in [type, own] or not dbt_cdc._are_of_one_kind(type, own) -%}{%- do return('') -%}{%- endif -%}
     {%- set families = [dbt_cdc._family_of_type(own), dbt_cdc._family_of_type(type)] -%}
     {#- 7 would be written as '7' beside '007' -#}
     {%- if is_key and families[0] == 'text' != families[1] -%}{%- do return(', by which its keys would be others') -%}{%- endif -%}

@@ -237,6 +237,18 @@ REFUSED = {
             f" others: cast it in the model, or {ANEW}\n  \n"
         ],
     ),
+    "variants": (
+        model(
+            f"select *, parse_json('1') as a, '' as b from ({FIRST})",
+            f"select *, '[1]' as a, parse_json('1') as b from ({FIRST})",
+            GOOD,
+            tblproperties={"format-version": "3"},
+        ),
+        [
+            f"column 'a': the table has type variant, the batch string: cast it in the model, or {ANEW}",
+            f"column 'b': the table has type string, the batch variant: cast it in the model, or {ANEW}",
+        ],
+    ),
     "narrower_inside": (
         model(
             f"select *, array(1) as list, named_struct({WIDE}) as wide, map('a', 1.00) as prices from ({FIRST})",

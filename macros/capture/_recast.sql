@@ -9,9 +9,9 @@
         {%- do dbt_cdc._raise_faults([was ~ "expected one that can be cast to " ~ new ~ "," ~ remedy]) -%}
     {%- endif -%}
     {%- if '<' in old -%}{%- do return('cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')') -%}{%- endif -%}
-    {%- set tried = 'try_cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')' -%}
+    {%- set is_text, type = dbt_cdc._family_of_type(old) == 'text', dbt_cdc._type_text(new) -%}
+    {%- set tried = dbt_cdc._read_as(value, type) if is_text else 'try_cast(' ~ value ~ ' as ' ~ type ~ ')' -%}
     {%- if table.unchecked -%}{%- do return(tried) -%}{%- endif -%}
-    {%- set is_text = dbt_cdc._family_of_type(old) == 'text' -%}
     {%- set kept = tried ~ ' is not null' if is_text else 'try_cast(' ~ tried ~ ' as ' ~ dbt_cdc._type_text(old) ~ ') <=> ' ~ value -%}
     {%- set fault = "dbt_cdc: " ~ dbt_cdc._running() ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new
                     ~ ", expected values that can be cast to" ~ remedy -%}

@@ -194,7 +194,9 @@ UNTOLD = {
     "reused_net": untold("'{schema}.reused', unique_key='v', format='net'", SEVERAL_ROWS_UP_TO),
     "reused_latest_state": untold("'{schema}.reused', unique_key='v', format='latest_state'", SEVERAL_ROWS_UP_TO),
     "retyped_all": untold(
-        "'{schema}.retyped', unique_key='id'", NO_VALUE.format("retyped", "string", "int"), formats=WITHOUT_KEY
+        "'{schema}.retyped', unique_key='id'",
+        NO_VALUE.format("retyped", "string", "decimal(10,2)"),
+        formats=WITHOUT_KEY,
     ),
     "rounded_all": untold(
         "'{schema}.rounded', unique_key='id'", NO_VALUE.format("rounded", "int", "float"), formats=WITHOUT_KEY
@@ -249,7 +251,7 @@ def write_tables(changes: Changes) -> dict[str, Any]:
     names |= {table: changes.versions(table)[-1] for table in ("twice", "reused")}
     names["reach"] = "of" if changes.format == "hudi" else "up to"  # without a feed a version is looked at whole
     if changes.format != "hudi":
-        retype(changes, "retyped", "string", "int", "'x'", "7")
+        retype(changes, "retyped", "string", "decimal(10,2)", "'1.505'", "7")
         retype(changes, "rounded", "int", "float", "2147483647", "4")
         retype(changes, "recast", "boolean", "date", "true", "date'2024-01-02'")
     if changes.format == "iceberg":

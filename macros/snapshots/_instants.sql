@@ -22,9 +22,8 @@
 
 
 {%- macro _instant_of_text(expression) -%}
-    {#- Text without a zone is read as UTC, too; NULL if it is no point in time. Spark would read a time without a day, or nothing
-        before a time, as one of the day of the run. -#}
-    {%- do return("if(" ~ expression ~ " rlike '^[^0-9T]*(T|[0-9]+:|$)', null, coalesce(try_cast(concat(" ~ expression
-                  ~ ", 'Z') as timestamp_ltz), try_cast(concat(" ~ expression ~ ", ' 00:00:00Z') as timestamp_ltz), try_cast("
+    {#- Text without a zone is read as UTC, too; NULL if it is no point in time, or has no whole day (_text_pattern). -#}
+    {%- do return("if(not " ~ expression ~ " rlike '" ~ dbt_cdc._text_pattern('timestamp') ~ "', null, coalesce(try_cast(concat("
+                  ~ expression ~ ", 'Z') as timestamp_ltz), try_cast(concat(" ~ expression ~ ", ' 00:00:00Z') as timestamp_ltz), try_cast("
                   ~ expression ~ " as timestamp_ltz)))") -%}
 {%- endmacro -%}

@@ -106,11 +106,13 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
     table = (
         f"def model(dbt, spark):\n    dbt.config(materialized='table', {feed})\n    return dbt.source('raw', 'rows')"
     )
+    fields = ", ".join(f"'f{n}', {n}" for n in range(30))  # of which Spark cuts the text
     project.write(
         {
             **MODELS,
             "models/hashed.py": MODELS["models/hashed.py"].replace('"id"', f'"id", {feed}'),
             "models/logged.sql": logged,
+            "models/wide.sql": logged.replace("select *", f"select id, v, named_struct({fields}, 'o p', v) as s"),
             "models/copied.py": table,
             "snapshots/snapped.yml": snapshot,
         }
@@ -129,6 +131,7 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
             assert (kept["delta.enableChangeDataFeed"], kept["delta.columnMapping.mode"]) == (is_on, "name"), name
     assert project.rows("select v, `a b` from {schema}.snapped order by v") == [(1, "x1"), (2, "x2"), (3, "x3")]
     assert project.rows("select op, before, after.`a b` from {schema}.logged__changes") == [("i", None, "x3")]
+    assert project.rows("select op, before, after.s.`o p` from {schema}.wide__changes") == [("i", None, 3)]
 
 
 @pytest.mark.one_format("iceberg")

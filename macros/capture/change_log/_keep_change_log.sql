@@ -91,7 +91,7 @@
         'dbt_cdc.upto': commits[-1].version, 'dbt_cdc.upto_micros': commits[-1].micros,
     } -%}
     {%- do properties.update(dbt_cdc._properties_of_names(table.columns | map(attribute='name'), table.format,
-                                                           table.columns | map(attribute='dtype'))) -%}
+                                                           dbt_cdc._whole_types(table.relation, table.columns).values())) -%}
     {%- do dbt_cdc._later_properties(properties, table.format) -%}{#- nothing reads a log's feed -#}
     {%- do properties.update(dbt_cdc._for_format('log_properties', table.format)(table.relation)) -%}
     {%- set images = dbt_cdc._two_versions(table, none, commits[-1], commits | length - 1) -%}

@@ -31,6 +31,9 @@
     {%- if text is not none -%}
         {%- set is_text = "startswith(typeof(" ~ value ~ "), 'string')" -%}
         {%- do return('if(' ~ is_text ~ ' and not cast(' ~ value ~ " as string) rlike '" ~ text ~ "', null, " ~ read ~ ')') -%}
+    {%- elif dbt_cdc._base_type(type) == 'variant' -%}
+        {#- text is JSON, of which Spark's cast would make a variant that is that text -#}
+        {%- do return("if(startswith(typeof(" ~ value ~ "), 'string'), try_parse_json(cast(" ~ value ~ ' as string)), ' ~ read ~ ')') -%}
     {%- elif dbt_cdc._base_type(type) in ['char', 'varchar'] and '(' in type -%}
         {#- which Spark's cast would leave as long as it is -#}
         {%- do return('if(char_length(' ~ read ~ ') > ' ~ modules.re.findall('[0-9]+', type)[0] ~ ', null, ' ~ read ~ ')') -%}

@@ -195,7 +195,7 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
     after |= {"nano": 1700000000123456789, "old": -1, "tiny": "gA==", "eve": -86400000000, "last": 1699920000000000000}
     after |= {"iso": "2005-05-12Z", "scaled": {"scale": 1, "value": "ew=="}, "hundreds": {"scale": -2, "value": "ew=="}}
     after |= {"least": "tMSzV6V5O4X2dd3AAAAAAQ==", "greatest": "SztMqFqGxHoJiiI//////w=="}
-    after |= {"double": 1e7, "addressed": "-_8="}
+    after |= {"double": 1e7, "addressed": "-_8=", "doc": '{"a": 7}'}
     encodings = {"exact": "base64", "said": "text", "h": "hex", "nano": "nanos", "old": "millis", "tiny": "base64"}
     encodings |= {"eve": "micros", "last": "nanos", "hundreds": "base64", "least": "base64", "greatest": "base64"}
     encodings |= {"addressed": "base64"}
@@ -211,9 +211,13 @@ def test_json_envelopes_without_schema_part_are_decoded_as_the_encodings_say(pro
             "models/by_offset.sql": model(
                 f"from_debezium({table('offsets')}, columns={{'id': 'int'}}, sequence='`offset`')"
             ),
+            "models/documents.sql": model(f"from_debezium({table('raw')}, columns={{'doc': 'variant'}})").replace(
+                "select *", "select variant_get(doc, '$.a', 'int') as a"
+            ),
         }
     )
     project.dbt("run")
+    assert project.rows("select * from {schema}.documents") == [(7,)]
     assert project.rows("select * from {schema}.events") == [
         (
             1,

@@ -11,7 +11,7 @@
         {%- do dbt_cdc._raise_faults(["the model gives two columns called '" ~ column.name ~ "': give each a name of its own"]) -%}
     {%- endfor -%}
     {%- set columns = dbt_cdc._whole_columns('(\n' ~ query ~ '\n) as batch', columns) -%}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._interval_faults(columns, 'model') + dbt_cdc._apply_collated_faults(columns, options)) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._unkept_faults(columns, 'model') + dbt_cdc._apply_collated_faults(columns, options)) -%}
     {%- set plain = dbt_cdc._without_collations(query, columns) -%}
     {%- set is_untyped = dbt_cdc._is_untyped(plain.columns | map(attribute='dtype') | join(' ')) -%}
     {%- set known = dbt_cdc._apply_known_types(relations, state, options) if is_untyped else {} -%}

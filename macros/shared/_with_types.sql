@@ -42,12 +42,15 @@
 {%- endmacro -%}
 
 
-{%- macro _interval_faults(columns, place) -%}
-    {#- `place`: where the columns are made. (In `struct<interval:int>` it is a field's name.) -#}
-    {%- set faults, type = [], '(^|[<,:])interval(?=$|[<>,]| (year|month|day|hour|minute|second))(?![^<>,]*:)' -%}
-    {%- for column in columns if modules.re.search(type, column.dtype) -%}
-        {%- do faults.append("column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", and tables keep no intervals: cast it in the "
-                             ~ place) -%}
+{%- macro _unkept_faults(columns, place) -%}
+    {#- Of types that no table keeps. `place`: where the columns are made. (In `struct<interval:int>` it is a field's name.) -#}
+    {%- set unit, faults = '(year|month|day|hour|minute|second)', [] -%}
+    {%- set kinds = {'intervals': 'interval(?=$|[<>,]| ' ~ unit ~ ')', 'times of day': 'time[(][0-9][)]'} -%}
+    {%- for column in columns -%}
+        {%- for kind, type in kinds.items() if modules.re.search('(^|[<,:])' ~ type ~ '(?![^<>,]*:)', column.dtype) -%}
+            {%- do faults.append("column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", and tables keep no " ~ kind
+                                 ~ ": cast it in the " ~ place) -%}
+        {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -2,10 +2,12 @@
 
 {%- macro _source_shape_faults(strategy, sql, columns, options) -%}
     {%- set names = columns | map(attribute='name') | list -%}
-    {%- set faults, unknown = dbt_cdc._source_name_faults(names, strategy, options), dbt_cdc._named_column_faults(names, strategy) -%}
+    {%- set faults = dbt_cdc._source_name_faults(names, strategy, options) -%}
     {%- do faults.extend(dbt_cdc._failing_name_faults(names, config.get('file_format'))) -%}
-    {#- what is not there can't be asked any further -#}
-    {%- if unknown -%}{%- do dbt_cdc._raise_faults(faults + unknown) -%}{%- endif -%}
+    {%- do faults.extend(dbt_cdc._checked_type_faults(columns) + dbt_cdc._unkept_faults(columns, "snapshot's query")) -%}
+    {#- what is not there, and keys that Spark does not compare, can't be asked any further -#}
+    {%- set unaskable = dbt_cdc._named_column_faults(names, strategy) + dbt_cdc._key_type_faults(columns, strategy) -%}
+    {%- if unaskable -%}{%- do dbt_cdc._raise_faults(faults + unaskable) -%}{%- endif -%}
     {%- if options.operational_metadata and strategy.updated_at | trim != snapshot_get_time() | trim -%}
         {%- set updated_at = dbt_cdc._type_of_expression(strategy.updated_at, columns, sql) -%}
         {%- if not dbt_cdc._may_be_time(updated_at) -%}
@@ -13,7 +15,7 @@
                 ~ " as operational_metadata keeps points in time: convert it in the snapshot's query") -%}
         {%- endif -%}
     {%- endif -%}
-    {%- do return(faults + dbt_cdc._checked_type_faults(columns) + dbt_cdc._interval_faults(columns, "snapshot's query")) -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 
@@ -47,6 +49,16 @@
             {%- do faults.append("the source has a column '" ~ name ~ "': dbt-spark takes such a name for the end of a table's columns,"
                 ~ " so that later runs would lose it and those after it; rename it in the snapshot's query") -%}
         {%- endif -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _key_type_faults(columns, strategy) -%}
+    {%- set faults, keys = [], dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) | map('lower') | list -%}
+    {%- for column in columns if column.name | lower in keys and dbt_cdc._lacks_equality(column.dtype) -%}
+        {%- do faults.append("unique_key: column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", whose values Spark does not"
+            ~ " compare: make text of it in the snapshot's query (to_json)") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -57,14 +57,26 @@ def kept_as(given: Any, table: Any) -> bool:
     return bool(given.simpleString() == table.simpleString())
 
 
+def unkept_faults(name: str, kind: Any) -> list[str]:
+    """A column of a type that no table keeps: an interval or a time of day, also within other types."""
+    return [f"column '{name}': tables keep no {kind.simpleString()}. Cast it in the model"] if _is_unkept(kind) else []
+
+
+def _is_unkept(kind: Any) -> bool:
+    parts = [getattr(kind, part, None) for part in ("elementType", "keyType", "valueType")]
+    parts += [field.dataType for field in getattr(kind, "fields", [])]
+    name = kind.typeName()
+    return name.endswith("interval") or name == "time" or any(_is_unkept(part) for part in parts if part is not None)
+
+
 def type_faults(name: str, old: Any, declared: Any, given: Any) -> list[str]:
     """A column whose type in the table (old) takes neither the model's data_type nor, without one, that of the data.
 
     Also one of a type that no table keeps.
     """
     new = given if declared is None else declared
-    if new is not None and new.simpleString().startswith("interval"):
-        return [f"column '{name}': tables keep no {new.simpleString()}. Cast it in the model"]
+    if new is not None and _is_unkept(new):
+        return unkept_faults(name, new)
     if old is None or (declared is None and given is None):
         return []
     if declared is not None:

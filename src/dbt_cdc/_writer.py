@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dbt_common.exceptions import DbtRuntimeError
+
 from dbt_cdc._formats import format_of
 from dbt_cdc._frames import viewed
 from dbt_cdc._sql import inner_fields, is_odd_name, literal, plain_type, quote
+from dbt_cdc._types import unkept_faults
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
@@ -54,9 +57,17 @@ def write(frame: DataFrame, target: Target, *, replace: bool = True) -> None:
 
 
 def _typed(frame: DataFrame) -> DataFrame:
-    """The frame with columns of NULLs alone, and of texts with a collation, as text: not every table takes them."""
+    """The frame with columns of NULLs alone, and of texts with a collation, as text: not every table takes them.
+
+    Columns of types that none takes are an error.
+    """
     from pyspark.sql.functions import col
 
+    faults = [fault for field in frame.schema.fields for fault in unkept_faults(field.name, field.dataType)]
+    if faults:
+        raise DbtRuntimeError(
+            "\n".join(["dbt_cdc: the batch can't be written:", *(f"  - {fault}" for fault in faults)])
+        )
     types = {field.name: plain_type(field.dataType) for field in frame.schema.fields}
     if all(types[field.name] == field.dataType for field in frame.schema.fields):
         return frame

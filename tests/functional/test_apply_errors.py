@@ -587,7 +587,7 @@ WRONG = {
     ),
     "interval": (
         at_once(
-            "select 1 as id, make_interval(0, 0, 0, 1) as v, interval 1 day as w, named_struct("
+            "select 1 as id, make_interval(0, 0, 0, 1) as v, interval 1 day as w, array(time'12:00:00') as noon, named_struct("
             + ", ".join(f"'f{i}', {i}" for i in range(30))
             + ", 'last', interval 1 month) as wide, 'U' as op, 2 as seq",
             GOOD,
@@ -595,6 +595,7 @@ WRONG = {
         [
             "column 'v' is of type interval, and tables keep no intervals: cast it in the model",
             "column 'w' is of type interval day, and",
+            "column 'noon' is of type array<time(6)>, and tables keep no times of day: cast it in the model",
             "f29:int,last:interval month>, and",
         ],
     ),
@@ -660,14 +661,23 @@ WRONG = {
 }
 
 
+UNKEPT = """
+    def model(dbt, spark):
+        dbt.config(materialized="apply_changes", unique_key="id", meta={"dbt_cdc": {"sequence_by": "seq"}})
+        return spark.sql("select 1 as id, array(interval 1 day) as waits, time'12:00:00' as noon, 1 as seq")
+"""
+
+
 def test_wrong_options_and_what_is_wrong_in_a_first_batch_are_all_named_at_once(project: Project) -> None:
-    project.write({f"models/{name}.sql": text for name, (text, _) in WRONG.items()})
+    project.write({f"models/{name}.sql": text for name, (text, _) in WRONG.items()} | {"models/unkept.py": UNKEPT})
     project.sql(f"create table {{schema}}.there_already (id int, v string) using {project.file_format}")
     result = project.invoke("run", "--vars", "{run: 0}")
     said = {each.node.name: str(each.message) for each in result.result.results}  # type: ignore[union-attr]
     for name, (_, sentences) in WRONG.items():
         for sentence in sentences:
             assert sentence in said[name], f"{name}: {said[name]}"
+    for column in ("waits': tables keep no array<interval day>", "noon': tables keep no time(6)"):
+        assert f"column '{column}. Cast it in the model" in said["unkept"]
     assert project.tables() == {"there_already"}
 
 

@@ -597,14 +597,20 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
             "models/loose.py": """
                 def model(dbt, spark):
                     dbt.config(materialized="hash_diff", unique_key="id")
-                    return spark.sql("select 1 as id, parse_json('3.7') as n, interval 1 day as took")
+                    return spark.sql("select 1 as id, parse_json('3.7') as n, interval 1 day as took, "
+                                     "array(interval 1 month) as waits, time'12:00:00' as noon")
             """,
             "models/loose.yml": "models: [{name: loose, columns: [{name: n, data_type: int}]}]\n",
         }
     )
     said = project.error("run", "--select", "loose")
     assert "column 'n': the model's data_type is int, the data have variant: what does not fit" in said
-    assert "column 'took': tables keep no interval day. Cast it in the model" in said
+    for column in (
+        "took': tables keep no interval day",
+        "waits': tables keep no array<interval month>",
+        "noon': tables keep no time(6)",
+    ):
+        assert f"column '{column}. Cast it in the model" in said
     types = {"tags": "array<int>", "day": "date", "n": "int", "wide": "double", "near": "float", "noon": "timestamp"}
     types |= {"flag": "boolean", "code": "character(2)", "born": "date", "whole": "date"}
     types |= {"stamp": "date", "said": "date", "month": "date", "midnight": "date", "plain": "date"}

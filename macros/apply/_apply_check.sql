@@ -92,7 +92,8 @@ limit 5
             "give the model only rows with a whole key"],
         'blank_key': [
             "have an empty text in a key column by which the table is partitioned, where " ~ plan.format ~ " keeps NULL for it",
-            "leave that column out of partition_by, or give it another value in the model"],
+            "leave that column out of partition_by" ~ (' and ' ~ dbt_cdc._apply_anew() if plan.kept and not plan.rebuild else '')
+            ~ ", or give it another value in the model"],
         'unknown_column': [
             "name columns in " ~ plan.columns_to_update ~ " that the batch does not have; it has " ~ plan.names | join(', '),
             "let it name columns of the batch, or be NULL where the event sets all of them"],

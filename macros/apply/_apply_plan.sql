@@ -48,7 +48,6 @@
         intervals=dbt_cdc._apply_intervals(options), new=[], columns_to_update=none,
         faults=faults, ledger_columns=recorded | map(attribute='name') | map('lower') | list,
         checks=dbt_cdc._for_format('checks', dbt_cdc._file_format())(state.properties if not state.rebuild else none),
-        blanks=dbt_cdc._blank_partitions(dbt_cdc._file_format(), state.target if state.kept and not state.rebuild else none),
         signature='0', truncated=false, purge_due=false, given=none, image_versions=none, collected=false, events=0, fresh=0,
         made=[relations.stage], counts={'insert': 0, 'update': 0, 'delete': 0}, sql='',
     ) -%}
@@ -56,10 +55,14 @@
         {%- do plan.update(columns_to_update=(dbt_cdc._apply_columns([options.columns_to_update], 'columns_to_update', names, faults)
                                               + [none]) | first) -%}
     {%- endif -%}
+    {%- set key_types = [] -%}
     {%- do plan.update(key=[]) -%}
     {%- for name in dbt_cdc._apply_columns(dbt_cdc._key_in(config), 'unique_key', names, faults) -%}
         {%- do plan.key.append(dbt_cdc._spelled(name, known | map(attribute='name'))) -%}
+        {%- do key_types.append(types[name | lower]) -%}
     {%- endfor -%}
+    {%- do plan.update(blanks=dbt_cdc._blank_partitions(
+        plan.format, state.target if state.kept and not state.rebuild else none, key_types)) -%}
     {%- do plan.update(moments={'sequence': dbt_cdc._apply_moment(options, 'sequence_by', names, faults)}) -%}
     {%- if plan.options.stored_as_scd_type == 'bitemporal' -%}
         {%- do plan.moments.update(system=dbt_cdc._apply_moment(options, 'system_sequence_by', names, faults)) -%}

@@ -1,7 +1,10 @@
-{%- macro _blank_partitions(format, table) -%}
+{%- macro _blank_partitions(format, table, types) -%}
     {#- The columns, in lower case, in which an empty text becomes NULL: those that the table is partitioned by, or, where there is none
-        yet, will be. -#}
-    {%- if not dbt_cdc._names_in(config.get('partition_by')) -%}{%- do return([]) -%}{%- endif -%}
+        yet, will be. A table keeps its partitions when the config names none any more: then it is asked where one of `types`, those
+        of the columns in which a NULL would do harm, is a text. -#}
+    {%- set texts = [] -%}
+    {%- for type in types if table is not none and dbt_cdc._family_of_type(type) == 'text' -%}{%- do texts.append(type) -%}{%- endfor -%}
+    {%- if not (texts or dbt_cdc._names_in(config.get('partition_by'))) -%}{%- do return([]) -%}{%- endif -%}
     {%- do return(dbt_cdc._for_format('blank_partitions', format)(table) | map('lower') | list) -%}
 {%- endmacro -%}
 

@@ -26,9 +26,12 @@
     {#- Empty texts in a column of partition_by, where the format keeps NULL for them: a key would not be found again, and a checked
         column differ in every run. -#}
     {%- set faults, counted, keys = [], {}, dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) | map('lower') | list -%}
-    {%- set blanks = dbt_cdc._blank_partitions(config.get('file_format'), table) -%}
-    {%- for column in columns if column.name | lower in blanks and dbt_cdc._family_of_type(column.dtype) == 'text'
-        and (column.name | lower in keys or dbt_cdc._is_checked(column.name)) -%}
+    {%- set compared = [] -%}
+    {%- for column in columns if column.name | lower in keys or dbt_cdc._is_checked(column.name) -%}
+        {%- do compared.append(column) -%}
+    {%- endfor -%}
+    {%- set blanks = dbt_cdc._blank_partitions(config.get('file_format'), table, compared | map(attribute='dtype')) -%}
+    {%- for column in compared if column.name | lower in blanks and dbt_cdc._family_of_type(column.dtype) == 'text' -%}
         {%- do counted.update({column.name: 'count_if(cast(' ~ dbt_cdc._quote(column.name) ~ " as string) = '')"}) -%}
     {%- endfor -%}
     {%- if not counted -%}{%- do return([]) -%}{%- endif -%}
@@ -36,7 +39,8 @@
     {%- for name in counted if row[name] -%}
         {%- do faults.append("column '" ~ name ~ "' has an empty text in " ~ row[name] ~ " row(s) of the source, and is one of"
                              ~ " partition_by, where " ~ config.get('file_format') ~ " keeps NULL for it: leave it out of"
-                             ~ " partition_by, or give it another value in the snapshot's query") -%}
+                             ~ " partition_by" ~ (' and make the table anew' if table is not none else '')
+                             ~ ", or give it another value in the snapshot's query") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -692,10 +692,15 @@ def test_an_empty_text_in_a_key_that_delta_would_keep_as_null_is_refused(project
     )
     assert 'for example {"region":"","id":1,"sequence":1}: leave that column out of partition_by, or give it' in error
     assert project.tables() == set()
-    project.write({"models/m.sql": text % "" + f" select * from {rows}"})
-    project.dbt("run")
-    assert project.rows("select * from {schema}.m order by 1") == [("", 1, "a", 1), ("eu", 1, "b", 1)]
     # a table that is there keeps its own partitions, whatever the option says
+    project.write({"models/m.sql": text % "partition_by='region', " + f" select * from {rows} where region > ''"})
+    project.dbt("run")
+    project.write({"models/m.sql": text % "" + f" select * from {rows}"})
+    error = project.error("run")
+    assert '"sequence":1}: leave that column out of partition_by and run with --full-refresh' in error
+    assert project.rows("select * from {schema}.m") == [("eu", 1, "b", 1)]
+    project.dbt("run", "--full-refresh")
+    assert project.rows("select * from {schema}.m order by 1") == [("", 1, "a", 1), ("eu", 1, "b", 1)]
     project.write({"models/m.sql": text % "partition_by='region', " + f" select * from {rows}"})
     project.dbt("run")
     assert project.rows("select * from {schema}.m order by 1") == [("", 1, "a", 1), ("eu", 1, "b", 1)]

@@ -372,8 +372,13 @@ def test_an_empty_text_that_delta_would_keep_as_null_is_refused(project: Project
         project.dbt("snapshot")
         held = contents(project)
         supply(project, rows, COLUMNS)
-        assert told.format(column) in project.error("snapshot")
+        # a table that is there keeps its own partitions, whatever the option says
+        without = config.format(column).replace(f"partition_by: [{column}]", "partition_by: []")
+        project.write({"snapshots/s.yml": SNAPSHOT.partition("config:")[0] + "config: " + without})
+        error = project.error("snapshot")
+        assert told.format(column) in error and "leave it out of partition_by and make the table anew" in error
         assert contents(project) == held
+        project.write({"snapshots/s.yml": SNAPSHOT.partition("config:")[0] + "config: " + config.format(column)})
         project.sql("drop table {schema}.s")
         assert told.format(column) in project.error("snapshot")
         assert project.tables() == {"things"}

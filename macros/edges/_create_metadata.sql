@@ -11,6 +11,7 @@
         {%- set made.exists = adapter.get_columns_in_relation(relation) | length > 0 -%}
     {%- endfor -%}
     {%- if not made.exists -%}{%- do run_query(dbt_cdc._make_metadata_anew_sql(relation, format) or create) -%}{%- endif -%}
+    {%- do dbt_cdc._for_format('delete_old_metadata', format)(relation) -%}
 {%- endmacro -%}
 
 

@@ -1,5 +1,5 @@
 {#- Table properties for a table that many runs append one row to, several at once: small files are put together by
-    the writers themselves or by maintenance, appends that meet are tried again (not on Hudi: docs/hudi.md), and old metadata goes. -#}
+    the writers themselves or by maintenance, appends that meet are tried again (not on Hudi: docs/hudi.md), and old snapshots go. -#}
 
 {%- macro delta__many_small_appends() -%}
     {%- do return({'delta.autoOptimize.autoCompact': 'true', 'delta.logRetentionDuration': 'interval 1 days',
@@ -9,8 +9,7 @@
 
 {%- macro iceberg__many_small_appends() -%}
     {%- do return({'commit.retry.num-retries': '50', 'commit.retry.max-wait-ms': '5000',
-                   'history.expire.max-snapshot-age-ms': '3600000', 'history.expire.min-snapshots-to-keep': '10',
-                   'write.metadata.delete-after-commit.enabled': 'true', 'write.metadata.previous-versions-max': '10'}) -%}
+                   'history.expire.max-snapshot-age-ms': '3600000', 'history.expire.min-snapshots-to-keep': '10'}) -%}
 {%- endmacro -%}
 
 
@@ -34,6 +33,8 @@
         {%- set table = dbt_cdc._literal(place[catalog | length + 1:] if elsewhere else place) -%}
         {%- do run_query(system ~ 'rewrite_data_files(table => ' ~ table
                          ~ ", options => map('partial-progress.enabled', 'true'))") -%}
-        {%- do run_query(system ~ 'expire_snapshots(table => ' ~ table ~ ')') -%}
+        {%- if not dbt_cdc._iceberg_keeps_all(dbt_cdc._table_properties(relation)) -%}
+            {%- do run_query(system ~ 'expire_snapshots(table => ' ~ table ~ ')') -%}
+        {%- endif -%}
     {%- endif -%}
 {%- endmacro -%}

@@ -54,5 +54,30 @@ def test_many_models_start_at_once_on_an_empty_database_and_a_long_history_is_ke
     asked = re.findall(r"select to_json\(min_by\(.*?group by source, destination", project.log(), re.DOTALL)[-1]
     assert re.search(rf"where destination = '{schema}\.reader_\d'", asked)
 
+    if project.file_format == "iceberg":
+        compacts_alone_what_keeps_its_snapshots(project, f"{metadata}.cdc_metadata")
+
     project.sql(f"drop table {metadata}.cdc_metadata")
     project.sql(f"drop schema {metadata}")
+
+
+def compacts_alone_what_keeps_its_snapshots(project: Project, metadata: str) -> None:
+    """As Nessie's tables do. What a table has of its catalog's defaults stays."""
+    delete, most = "write.metadata.delete-after-commit.enabled", "write.metadata.previous-versions-max"
+    project.sql("create table {schema}.kept (id int) using iceberg tblproperties ('gc.enabled' = 'false')")
+    project.sql(f"create table {{schema}}.some (id int) using iceberg tblproperties ('{most}' = '7')")
+    project.sql(f"alter table {metadata} set tblproperties ('gc.enabled' = 'false')")
+    project.sql(f"insert into {metadata} select /*+ repartition(150) */ * from {metadata} where sequence = 1")
+    settled = """
+        {% for name in ['kept', 'some'] if execute %}
+            {% do dbt_cdc._for_format('delete_old_metadata', 'iceberg')(this.incorporate(path={'identifier': name})) %}
+        {% endfor %}
+        select 1 as one"""
+    project.write({"models/settled.sql": settled})
+    project.dbt("run", "--select", "reader_0", "settled")
+    assert len(project.rows(f"select file_path from {metadata}.files")) < 20
+    has = {
+        name: dict(project.rows(f"show tblproperties {name}")) for name in [metadata, "{schema}.kept", "{schema}.some"]
+    }
+    asked = [{name: own.get(name) for name in (delete, most)} for own in has.values()]
+    assert asked == [{delete: "true", most: "10"}, {delete: None, most: None}, {delete: "true", most: "7"}]

@@ -4,6 +4,7 @@
     {#- `or replace` where it may be there, or the format knows a table by nothing else. Nothing reads its feed. -#}
     {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._shared_properties()) -%}
     {%- do dbt_cdc._later_properties(properties, plan.format) -%}
+    {%- do properties.update(dbt_cdc._for_format('isolation', plan.format)()) -%}
     {%- do properties.update({'dbt_cdc.generation': plan.generation, 'dbt_cdc.columns': plan.order | tojson}) -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- do return(dbt_cdc._create_as(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',
@@ -24,7 +25,7 @@
 
 {%- macro _apply_target_properties(plan) -%}
     {#- `own`: those that the target is made with; `later`: those that it gets once it is made. -#}
-    {%- set properties = dbt_cdc._apply_properties_of_names(plan) -%}
+    {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._for_format('isolation', plan.format)()) -%}
     {%- if dbt_cdc._meta().get('change_log') -%}
         {%- do properties.update(dbt_cdc._for_format('feed_properties', plan.format)(dbt_cdc._apply_target_columns(plan))) -%}
     {%- endif -%}

@@ -23,7 +23,8 @@
     {%- for relation in [target, ledger] if relation is not none and dbt_cdc._format_of(relation) in dbt_cdc._formats() -%}
         {%- do dbt_cdc._refresh_metadata(relation) -%}
     {%- endfor -%}
-    {%- set kept = dbt_cdc._own_properties(ledger) if ledger is not none else {} -%}
+    {%- set of_ledger = dbt_cdc._table_properties(ledger) if ledger is not none else {} -%}
+    {%- set kept = dbt_cdc._own_among(of_ledger) -%}
     {%- if ledger is not none and 'dbt_cdc.generation' not in kept -%}
         {%- do dbt_cdc._raise_faults([ledger ~ " is there, and not as a table of apply_changes, which keeps the events of this model"
                                       ~ " under that name: give the model, or that " ~ (ledger.type or 'table') ~ ", another name"]) -%}
@@ -42,6 +43,7 @@
             {%- do dbt_cdc._raise_faults([target ~ " is a table that apply_changes did not make, its rows would be lost: drop it to have"
                 ~ " it built from the events in " ~ ledger ~ ", or give the model another name"]) -%}
         {%- endif -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._isolation_faults(ledger, of_ledger) + dbt_cdc._isolation_faults(target, properties)) -%}
         {%- do state.update(kept=kept, properties=properties, rebuild=own.get('dbt_cdc.generation') != kept.get('dbt_cdc.generation')) -%}
     {%- endif -%}
     {%- do return(state) -%}

@@ -104,16 +104,6 @@
 {%- endmacro -%}
 
 
-{%- macro _isolation_faults() -%}
-    {#- Under another level Iceberg does not look whether rows came that a merge would have met. -#}
-    {%- set name = 'write.merge.isolation-level' -%}
-    {%- set level = (model.config.get('tblproperties') or {}).get(name) -%}
-    {%- if level is none or level | lower == 'serializable' -%}{%- do return([]) -%}{%- endif -%}
-    {%- do return(["tblproperties: '" ~ name ~ "' must be serializable (Iceberg's default), got " ~ dbt_cdc._value_text(level)
-                   ~ ", under which two runs at the same time may insert the same key: take it out"]) -%}
-{%- endmacro -%}
-
-
 {%- macro _format_faults() -%}
     {%- do return(dbt_cdc._value_faults('file_format', {'values': dbt_cdc._formats_with('capture')},
                                         dbt_cdc._file_format(model.config))) -%}

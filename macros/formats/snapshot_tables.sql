@@ -2,6 +2,7 @@
 
 {#- Properties that the table of a snapshot needs, whatever the snapshot. -#}
 {%- macro default__snapshot_properties() -%}{%- do return({}) -%}{%- endmacro -%}
+{%- macro iceberg__snapshot_properties() -%}{%- do return(dbt_cdc.iceberg__isolation()) -%}{%- endmacro -%}
 
 
 {%- macro hudi__snapshot_properties() -%}
@@ -13,6 +14,11 @@
 {#- What is wrong with an existing table of a snapshot, or with the config of one that is yet to be made. -#}
 {%- macro default__snapshot_table_faults(relation) -%}{%- do return([]) -%}{%- endmacro -%}
 {%- macro default__new_snapshot_faults() -%}{%- do return([]) -%}{%- endmacro -%}
+
+
+{%- macro iceberg__snapshot_table_faults(relation) -%}
+    {%- do return(dbt_cdc._isolation_faults(relation, dbt_cdc._table_properties(relation))) -%}
+{%- endmacro -%}
 
 
 {%- macro hudi__snapshot_table_faults(relation) -%}

@@ -177,6 +177,32 @@ def test_tables_of_another_format_than_the_configured_one_are_told_before_anythi
     assert project.rows("select max(eff_start_date) = date'2024-01-01' from {schema}.compared__base") == [(True,)]
 
 
+@pytest.mark.only_format("iceberg")
+def test_a_merge_is_serializable_in_all_tables_and_one_that_others_made_otherwise_is_told(project: Project) -> None:
+    logged = CONFIG.replace("'except_", "'change_log': 'key_op', 'except_")
+    record = "config: {unique_key: id, strategy: check, check_cols: [name]}"
+    project.write(
+        {
+            "models/own.sql": "{{ " + logged + " }} select * from values (1, 'a', 1) as t(id, name, seq)",
+            "models/given.sql": "{{ config(materialized='table') }} select 1 as id, 'a' as name",
+            "snapshots/s.yml": f"snapshots: [{{name: s, relation: \"ref('given')\", {record}}}]",
+        }
+    )
+    project.dbt("build")
+    name, tables = "write.merge.isolation-level", ("own", "own__events", "own__changes", "s")
+    assert project.tables() == {*tables, "given"}
+    for table in tables:
+        assert dict(project.rows(f"show tblproperties {{schema}}.{table}"))[name] == "serializable", table
+    for table in tables[1::2]:
+        project.sql(f"alter table {{schema}}.{table} set tblproperties ('{name}' = 'snapshot')")
+    before = {table: project.contents(table) for table in tables}
+    error = project.error("build")
+    for table in tables[1::2]:
+        assert f"{table}: '{name}' must be serializable (Iceberg's default), got \"snapshot\"" in error, table
+    assert "insert the same key: unset it" in error
+    assert {table: project.contents(table) for table in tables} == before
+
+
 @pytest.mark.one_format("delta")
 def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project: Project) -> None:
     project.write(

@@ -7,7 +7,6 @@
 {%- macro iceberg__hash_diff_properties() -%}
     {%- do return({
         'write.merge.isolation-level': 'serializable',
-        'format-version': '2',
         'write.merge.mode': 'merge-on-read',
         'write.update.mode': 'merge-on-read',
         'write.delete.mode': 'merge-on-read',

@@ -387,6 +387,18 @@ RECORD_GRANTS = """
 """
 
 
+def upgrade(project: Project) -> None:
+    """To a version of the format from which Iceberg takes no table back."""
+    for kind in KINDS if project.file_format == "iceberg" else ():
+        project.sql(f"alter table {{schema}}.from_json__{kind} set tblproperties ('format-version' = '3')")
+
+
+def check_upgraded(project: Project) -> None:
+    for kind in KINDS if project.file_format == "iceberg" else ():
+        kept = dict(project.rows(f"show tblproperties {{schema}}.from_json__{kind}"))
+        assert kept["format-version"] == "3"
+
+
 def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(project: Project) -> None:
     landing, elsewhere = project.folder / "landing", project.folder / "elsewhere"
     project.sql(
@@ -473,11 +485,13 @@ def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(pr
     assert [row[1] for row in described if row[0] == "Comment"] == ["Rows of a folder of JSON"]
 
     # a full refresh begins anew, history included
+    upgrade(project)
     refreshed = supply("2019-01-01", "(7, 'FR', 1D)", "--full-refresh")
     assert refreshed == {key: {"I": 1, "U": 0, "D": 0, "X": 0, "N": 0} for key in MODELS}
     for name in MODELS:
         query = f"select id, operation, cast(eff_start_date as string) from {{schema}}.{name}__history"
         assert project.rows(query) == [(7, "I", "2019-01-01")]
+    check_upgraded(project)
 
 
 @pytest.mark.one_format("iceberg")

@@ -24,7 +24,6 @@ PROPERTIES = {
     "delta": {"delta.enableDeletionVectors": "true"},
     "iceberg": {
         "write.merge.isolation-level": "serializable",
-        "format-version": "2",
         "write.merge.mode": "merge-on-read",
         "write.update.mode": "merge-on-read",
         "write.delete.mode": "merge-on-read",

@@ -30,6 +30,11 @@
     {%- set options = dbt_cdc._check_options(dbt_cdc._hash_diff_options(), faults) -%}
     {%- set format = dbt_cdc._file_format() -%}
     {%- set properties = dict(dbt_cdc._for_format('hash_diff_properties', format)(), **(config.get('tblproperties') or {})) -%}
+    {%- set partitions, of_base = dbt_cdc._names_in(config.get('partition_by')), {} -%}
+    {%- for name, value in dbt_cdc._for_format('partitioned_properties', format)().items()
+        if partitions and name not in (config.get('tblproperties') or {}) -%}
+        {%- do of_base.update({name: value}) -%}
+    {%- endfor -%}
     {%- for name in dbt_cdc._reader_options() -%}{%- do options.pop(name) -%}{%- endfor -%}
     {%- do return(dict(options, **{
         'node': model.unique_id,
@@ -53,8 +58,9 @@
         'reads_a_part': dbt_cdc._reads_a_part(),
         'description': model.description if config.persist_relation_docs() else '',
         'location_root': config.get('location_root'),
-        'partition_by': dbt_cdc._names_in(config.get('partition_by')),
+        'partition_by': partitions,
         'table_properties': properties,
+        'base_properties': of_base,
         'failing_names': dbt_cdc._failing_names(format),
     })) -%}
 {%- endmacro -%}

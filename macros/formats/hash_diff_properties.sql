@@ -13,3 +13,12 @@
         'write.distribution-mode': 'none',
     }) -%}
 {%- endmacro -%}
+
+
+{#- Of these, what is otherwise in its table of the current rows where that is partitioned: a load writes to many partitions, while
+    the history is partitioned by the load. -#}
+
+{%- macro default__partitioned_properties() -%}{%- do return({}) -%}{%- endmacro -%}
+
+
+{%- macro iceberg__partitioned_properties() -%}{%- do return({'write.distribution-mode': 'hash'}) -%}{%- endmacro -%}

@@ -77,6 +77,7 @@ class Settings:
     location_root: str | None = None
     partition_by: list[str] = field(default_factory=list)
     table_properties: dict[str, str] = field(default_factory=dict)
+    base_properties: dict[str, str] = field(default_factory=dict)  # of the base table alone, in place of those
     failing_names: dict[str, str] = field(default_factory=dict)  # patterns of names that tables fail by: what is said
 
     @property

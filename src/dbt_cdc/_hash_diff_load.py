@@ -165,7 +165,12 @@ class Load:
         with unless_beaten(settings):
             self._write_rejects(frame, layout, anew=True)
         rows = self._first_rows(staged, layout, count if whole else None)
-        properties = {**layout.properties(settings), **layout.own_names, FIRST_LOAD: self.id}
+        properties = {
+            **settings.base_properties,
+            **layout.properties(settings),
+            **layout.own_names,
+            FIRST_LOAD: self.id,
+        }
         if self.tables.marker() != marker:
             raise_other_run(settings)
         self._log_stage(f"writes {settings.base}")

@@ -397,6 +397,8 @@ def check_upgraded(project: Project) -> None:
     for kind in KINDS if project.file_format == "iceberg" else ():
         kept = dict(project.rows(f"show tblproperties {{schema}}.from_json__{kind}"))
         assert kept["format-version"] == "3"
+        # each load writes to many partitions of the base table, and to one of the history
+        assert kept["write.distribution-mode"] == {"base": "hash", "history": "none"}[kind]
 
 
 def test_one_block_of_yaml_and_two_lines_of_python_a_table_whatever_the_input(project: Project) -> None:

@@ -16,7 +16,7 @@
             'micros': micros[row['version'] | int],
             'operation': operation,
             'parameters': parameters,
-            'quiet': is_metadata or operation in ['OPTIMIZE', 'REORG'],
+            'quiet': is_metadata or operation in dbt_cdc._delta_file_operations(),
             'keeps_files': is_metadata or 'Append' in [parameters.get('mode'), parameters.get('outputMode')],
             'retypes': 'REPLACE TABLE' in operation or parameters.get('mode') == 'Overwrite'
                        or operation in ['RESTORE', 'CLONE', 'CHANGE COLUMN', 'CHANGE COLUMNS'],
@@ -109,6 +109,13 @@
     {%- do return([
         'ADD COLUMNS', 'CHANGE COLUMN', 'CHANGE COLUMNS', 'RENAME COLUMN', 'DROP COLUMNS', 'SET TBLPROPERTIES',
         'UNSET TBLPROPERTIES', 'ADD CONSTRAINT', 'DROP CONSTRAINT', 'CLUSTER BY', 'UPGRADE PROTOCOL', 'COMPUTE STATS',
-        'VACUUM START', 'VACUUM END',
+        'VACUUM START', 'VACUUM END', 'DROP FEATURE', 'ROW TRACKING BACKFILL', 'ROW TRACKING UNBACKFILL', 'DOMAIN METADATA CLEANUP',
+        'REORG TABLE UPGRADE UNIFORM', 'OPTIMIZE CHECKPOINT', 'Empty Commit',
     ]) -%}
+{%- endmacro -%}
+
+
+{%- macro _delta_file_operations() -%}
+    {#- Commits that leave rows as they are, in other files. -#}
+    {%- do return(['OPTIMIZE', 'REORG', 'REMOVE COLUMN MAPPING', 'Deletion Vector Tombstones']) -%}
 {%- endmacro -%}

@@ -53,6 +53,8 @@
 
 
 {%- macro delta__map_names(relation) -%}
+    {#- a table that is mapped otherwise, by `id`, can't be mapped by name any more -#}
+    {%- if dbt_cdc._table_properties(relation).get('delta.columnMapping.mode', 'none') != 'none' -%}{%- do return([]) -%}{%- endif -%}
     {#- the versions name what readers and writers must know; those that a table has beyond it stay -#}
     {%- set versions = {'delta.minReaderVersion': '2', 'delta.minWriterVersion': '5'} -%}
     {%- do return([dbt_cdc._properties_statement(relation, dict(dbt_cdc._formats().delta.column_names, **versions))]) -%}

@@ -210,7 +210,8 @@ class Tables:
         format_ = format_of(self.settings.format)
         needed: dict[str, str] = {}
         if any(map(is_odd_name, names)):
-            needed.update(format_.column_names)
+            kept = self.properties(table)  # Delta takes none from a mapping by `id` to one by name
+            needed.update({n: mode for n, mode in format_.column_names.items() if kept.get(n, "none") == "none"})
         if any("timestamp_ntz" in kind for kind in types.values()):
             needed.update(format_.timestamp_ntz)
         if needed:

@@ -134,6 +134,26 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
     assert project.rows("select op, before, after.s.`o p` from {schema}.wide__changes") == [("i", None, 3)]
 
 
+@pytest.mark.only_format("delta")  # which takes no table from a mapping by id to one by name
+def test_a_table_that_is_mapped_by_id_takes_names_that_have_to_be_mapped(project: Project) -> None:
+    project.configure(
+        models={"consumer": {"+tblproperties": {"delta.columnMapping.mode": "id"}}},
+        snapshots={"consumer": {"+tblproperties": {"delta.columnMapping.mode": "id"}}},
+    )
+    grown = MODELS["models/applied.sql"].replace("unique_key", "on_schema_change='append_new_columns', unique_key")
+    project.write({**MODELS, "models/applied.sql": grown})
+    for day, more in ((1, ""), (2, ", 'x' as `a b`")):
+        project.sql("drop table if exists {schema}.rows")
+        project.sql(f"create table {{schema}}.rows using parquet as select 1 as id, {day} as v{more}")
+        project.dbt("build", "--vars", f"{{day: {day}}}")
+    for name in TABLES:
+        kept = dict(project.rows(f"show tblproperties {{schema}}.{name}"))
+        assert kept["delta.columnMapping.mode"] == ("name" if name == "applied__events" else "id"), name
+    for name in ("hashed", "applied"):
+        assert project.rows(f"select id, v, `a b` from {{schema}}.{name}") == [(1, 2, "x")]
+    assert project.rows("select v, `a b` from {schema}.snapped order by v") == [(1, None), (2, "x")]
+
+
 @pytest.mark.one_format("iceberg")
 def test_a_column_that_hudi_alone_keeps_is_one_like_any_other(project: Project) -> None:
     rows = "select 1 as id, '{{ var('day') }}.csv' as _hoodie_file_name, {{ var('day') }} as seq"

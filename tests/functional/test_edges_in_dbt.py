@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 
 import pytest
 
 from tests.support.project import Project
+from tests.support.spark import ROOT
 
 pytestmark = pytest.mark.one_format("iceberg")
 
@@ -251,6 +253,16 @@ def test_a_python_model_of_apply_changes_reads_what_is_new(project: Project) -> 
     assert project.rows(f"{batches} order by id") == [(0, 1), (1, 1)]
     moves = "select watermark from {schema}.cdc_metadata order by sequence"
     assert project.rows(moves) == [("0",), ("1000000",)]
+
+    # rows that no longer hold may be deleted
+    told = re.search(r"```sql\n(merge into cdc_metadata .*?)```", (ROOT / "docs/ref_changes.md").read_text(), re.DOTALL)
+    assert told
+    project.sql(told[1].replace("cdc_metadata", "{schema}.cdc_metadata"))
+    assert project.rows(moves) == [("1000000",)]
+    project.dbt("run", "--vars", "{rows: 3}", "--exclude", "whole")
+    assert "reads 1 rows of" in project.new_log()
+    assert project.rows("select id from {schema}.applied order by id") == [(0,), (1,), (2,)]
+    assert project.rows(moves) == [("1000000",), ("2000000",)]
 
 
 def test_names_that_need_backticks_are_found_as_keys_and_as_upstreams(project: Project) -> None:

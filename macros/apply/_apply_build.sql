@@ -11,6 +11,7 @@
     {%- set query = dbt_cdc._apply_record_query(plan) ~ '\nunion all\n' ~ purged -%}
     {%- do plan.update(ledger_columns=dbt_cdc._apply_ledger_columns(plan) | map('lower') | list) -%}
     {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_ledger(plan, query)) -%}
+    {%- do dbt_cdc._for_format('delete_old_metadata', plan.format)(plan.ledger) -%}
 {%- endmacro -%}
 
 

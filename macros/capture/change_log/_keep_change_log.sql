@@ -99,6 +99,7 @@
 {{ dbt_cdc._create_as(log, dbt_cdc._change_log_rows(table, mode, images), table.format, properties, dbt_cdc._comment_clause(),
                       dbt_cdc._formats()[table.format].replace_conflicts) }}
     {%- endcall -%}
+    {%- do dbt_cdc._for_format('delete_old_metadata', table.format)(log) -%}
 {%- endmacro -%}
 
 
@@ -119,8 +120,7 @@
 
 {%- macro _append_to_change_log(table, log, begin, end) -%}
     {%- set names = dbt_cdc._images_of_mode(log.mode) -%}
-    {%- set fields = dbt_cdc._grow_log_images(table, log, names) -%}
-    {%- set inserted = ['op', 'ts', 'version', 'key'] + names -%}
+    {%- set fields, inserted = dbt_cdc._grow_log_images(table, log, names), ['op', 'ts', 'version', 'key'] + names -%}
     {#- files are left out by `ts`: where they were compacted, versions, as text, are a wide range -#}
     {%- set since = table.timeline.commits[begin + 1:] | map(attribute='micros') | min -%}
     {%- call statement('change_log', auto_begin=false) -%}

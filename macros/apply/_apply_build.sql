@@ -11,12 +11,12 @@
     {%- set query = dbt_cdc._apply_record_query(plan) ~ '\nunion all\n' ~ purged -%}
     {%- do plan.update(ledger_columns=dbt_cdc._apply_ledger_columns(plan) | map('lower') | list) -%}
     {%- do dbt_cdc._apply_execute(dbt_cdc._apply_create_ledger(plan, query)) -%}
-    {%- do dbt_cdc._for_format('delete_old_metadata', plan.format)(plan.ledger) -%}
 {%- endmacro -%}
 
 
 {%- macro _apply_build(plan) -%}
-    {#- {{ this }} from the whole ledger; _apply_finish_build looks what came meanwhile. -#}
+    {#- {{ this }} from the whole ledger, which has just been made; _apply_finish_build looks what came meanwhile. -#}
+    {%- do dbt_cdc._for_format('delete_old_metadata', plan.format)(plan.ledger) -%}
     {%- set restart = dbt_cdc._restart_change_log(this) -%}
     {%- if restart -%}{%- do run_query(restart) -%}{%- endif -%}
     {%- set existing = dbt_cdc._load_relation(this) -%}

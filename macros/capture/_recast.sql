@@ -10,7 +10,7 @@
     {%- endif -%}
     {%- if '<' in old -%}{%- do return('cast(' ~ value ~ ' as ' ~ dbt_cdc._type_text(new) ~ ')') -%}{%- endif -%}
     {%- set is_text, type = dbt_cdc._family_of_type(old) == 'text', dbt_cdc._type_text(new) -%}
-    {%- set tried = dbt_cdc._read_as(value, type) if is_text else 'try_cast(' ~ value ~ ' as ' ~ type ~ ')' -%}
+    {%- set tried = dbt_cdc._read_as(value, type) if is_text and new != 'variant' else 'try_cast(' ~ value ~ ' as ' ~ type ~ ')' -%}
     {%- if table.unchecked -%}{%- do return(tried) -%}{%- endif -%}
     {%- set kept = tried ~ ' is not null' if is_text else 'try_cast(' ~ tried ~ ' as ' ~ dbt_cdc._type_text(old) ~ ') <=> ' ~ value -%}
     {%- set fault = "dbt_cdc: " ~ dbt_cdc._running() ~ " can't run: " ~ was ~ "got a value of it that is no " ~ new
@@ -22,5 +22,6 @@
 {%- macro _is_castable(old, new) -%}
     {#- Does Spark cast one type to the other, value by value? What is nested only where no value can fail. -#}
     {%- if '<' in old ~ new -%}{%- do return(dbt_cdc._widens_inside(old, new)) -%}{%- endif -%}
+    {%- if dbt_cdc._lacks_equality(old) -%}{%- do return(false) -%}{%- endif -%}{#- nothing tells whether the value is kept -#}
     {%- do return('other' in [dbt_cdc._family_of_type(old), dbt_cdc._family_of_type(new)] or dbt_cdc._are_of_one_kind(old, new)) -%}
 {%- endmacro -%}

@@ -7,7 +7,7 @@
     {%- set history = 'describe history ' ~ relation ~ (' limit ' ~ newest if newest else '') -%}
     {%- set rows, commits = run_query(history).rows | list, [] -%}
     {%- do rows.reverse() -%}
-    {%- set micros = dbt_cdc._delta_commit_times(history, rows) -%}
+    {%- set micros = dbt_cdc._delta_commit_times(relation, rows) -%}
     {%- for row in rows -%}
         {%- set operation, parameters = row['operation'], dbt_cdc._delta_parameters(row['operationParameters'] or '{}') -%}
         {%- set is_metadata = operation in dbt_cdc._delta_metadata_operations() -%}
@@ -31,10 +31,9 @@
 {#- A table's newest commit, {version, micros}, where a format gives it without the rest of the history. -#}
 
 {%- macro delta__newest_commit(relation) -%}
-    {%- set history = 'describe history ' ~ relation ~ ' limit 1' -%}
-    {%- set rows = run_query(history).rows | list -%}
+    {%- set rows = run_query('describe history ' ~ relation ~ ' limit 1').rows | list -%}
     {%- set version = rows[0]['version'] | int -%}
-    {%- do return({'version': version | string, 'micros': dbt_cdc._delta_commit_times(history, rows)[version]}) -%}
+    {%- do return({'version': version | string, 'micros': dbt_cdc._delta_commit_times(relation, rows)[version]}) -%}
 {%- endmacro -%}
 
 
@@ -53,10 +52,10 @@
 {%- endmacro -%}
 
 
-{%- macro _delta_commit_times(history, rows) -%}
-    {#- Of what the statement `history` gave: microseconds since 1970 UTC by version. dbt-spark's session method gives Python's local
-        time, which knows which of two equal hours it is in; a server gives the time of the Spark session's zone, and when clocks go
-        back an hour comes twice: then the history is asked for once more, in UTC. -#}
+{%- macro _delta_commit_times(relation, rows) -%}
+    {#- Microseconds since 1970 UTC by version. dbt-spark's session method gives Python's local time, which knows which of two
+        equal hours it is in; a server gives the time of the Spark session's zone, and when clocks go back an hour comes twice:
+        then the history is asked for once more, in UTC. -#}
     {%- set micros, of_session = {}, adapter.config.credentials.method | string == 'session' -%}
     {%- for row in rows if of_session -%}
         {%- do micros.update({row['version'] | int: (row['timestamp'].timestamp() * 1000000) | round | int}) -%}
@@ -66,16 +65,17 @@
     {%- set told = run_query('with given as (select transform(' ~ texts ~ ', text -> cast(text as timestamp_ltz)) as moments) '
         ~ 'select to_json(transform(moments, moment -> unix_micros(moment))), '
         ~ "exists(moments, moment -> cast(moment + interval '1' hour as string) = cast(moment as string)) from given")[0] -%}
-    {%- if told[1] -%}{%- do return(dbt_cdc._delta_commit_times_in_utc(history)) -%}{%- endif -%}
+    {%- if told[1] -%}{%- do return(dbt_cdc._delta_commit_times_in_utc(relation)) -%}{%- endif -%}
     {%- for moment in fromjson(told[0]) -%}{%- do micros.update({rows[loop.index0]['version'] | int: moment | int}) -%}{%- endfor -%}
     {%- do return(micros) -%}
 {%- endmacro -%}
 
 
-{%- macro _delta_commit_times_in_utc(history) -%}
+{%- macro _delta_commit_times_in_utc(relation) -%}
+    {#- Of all commits: another may have come meanwhile. -#}
     {%- set micros, zone = {}, dbt_cdc._session_setting('spark.sql.session.timeZone') -%}
     {%- do run_query("set time zone 'UTC'") -%}
-    {%- for row in run_query(history).rows -%}
+    {%- for row in run_query('describe history ' ~ relation).rows -%}
         {%- set seconds = row['timestamp'].replace(tzinfo=modules.pytz.utc).timestamp() -%}
         {%- do micros.update({row['version'] | int: (seconds * 1000000) | round | int}) -%}
     {%- endfor -%}

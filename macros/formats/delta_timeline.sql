@@ -1,13 +1,15 @@
 {#- Delta's timeline. Each part of it is found by a walk of its own through the commits, oldest first. -#}
 
 {%- macro delta__timeline(relation, since=none) -%}
-    {#- Of thousands of commits mostly few have come since a version: no more of them are read where these can tell what came. -#}
+    {#- Of thousands of commits mostly few have come since a version: no more of them are read where these can tell what came. (Where
+        columns may have changed, so may how they are mapped, as older commits say.) -#}
     {%- set properties = dbt_cdc._table_properties(relation) -%}
     {%- if since is not none and modules.re.fullmatch('[0-9]+', since | string) -%}
         {%- set commits = dbt_cdc._delta_commits(relation, newest=100) -%}
         {%- set timeline = dbt_cdc._delta_timeline_of(commits, properties) -%}
         {%- set place = (since | int) - (commits[0].version | int) -%}
-        {%- if timeline.whole or place >= [timeline.images_from, (timeline.feed_from or 0) - 1] | max -%}
+        {%- set reaches = place >= [timeline.images_from, (timeline.feed_from or 0) - 1] | max -%}
+        {%- if timeline.whole or (reaches and not commits[place + 1:] | selectattr('retypes') | list) -%}
             {%- do return(timeline) -%}
         {%- endif -%}
     {%- endif -%}

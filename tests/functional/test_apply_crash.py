@@ -135,6 +135,10 @@ def test_killed_before_any_statement_and_started_again_it_ends_as_if_undisturbed
     assert {table.split("__")[0] for table in temporary} <= later - unrecorded
     expected = {table for name in {*later, "control_0"} for table in (name, f"{name}__events")}
     assert project.tables() - temporary == expected
+    if project.file_format == "iceberg":  # which keeps a file of metadata of each commit
+        for name in first:
+            kept = dict(project.rows(f"show tblproperties {{schema}}.{name}__events"))
+            assert kept["write.metadata.delete-after-commit.enabled"] == "true", name
 
     refreshed = {"killed_3", "killed_4"}  # a full refresh, killed before and after it writes the table
     killer.arm(refreshed)

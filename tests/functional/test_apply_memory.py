@@ -46,6 +46,7 @@ MODELS = {
     "young1": model(COLUMNS, YOUNG_AND_OLD, **FEED),
     "young2": model(COLUMNS, YOUNG_AND_OLD, stored_as_scd_type=2, **FEED),
     "night1": model(COLUMNS, YOUNG_AND_OLD, **FEED),
+    "month1": model(COLUMNS, YOUNG_AND_OLD, **FEED),
     # where events leave columns alone, older events still count
     "sets1": model(
         "id, v, n, op, seq, cols",
@@ -112,6 +113,7 @@ REMEMBERED: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "young1": [(1, "x"), (3, "l")],
         "young2": [(1, "x", 10, None), (2, "x", 10, 20), (3, "k", 1, 2), (3, "l", 2, None)],
         "night1": [(1, "x"), (3, "l")],  # the operation forgot one delete, and left the run none to look for
+        "month1": [(1, "x"), (2, "x"), (3, "l")],  # it went by another retention, and the run by the model's
         "sets1": [(1, "a", 4), (2, "b", 2)],
         "nulls1": [(1, "a", 4), (2, "b", 2), (3, None, 5)],
         "kept1": [(1, "y"), (3, "k")],
@@ -183,9 +185,10 @@ def three_batches(memory: Memory) -> None:
         memory.age(table, "id = 2", hours=47)
         memory.age(table, markers)
     memory.age("dated", markers)
-    memory.age("night1", f"id = 1 or {markers}")
-    memory.purge(None, "night1")
-    memory.age("night1", "id = 2")
+    for table, retention in (("night1", None), ("month1", "30 days")):
+        memory.age(table, f"id = 1 or {markers}")
+        memory.purge(retention, table)
+        memory.age(table, "id = 2")
     memory.run(1)
     memory.look("the second batch")
     for table in BATCHES:

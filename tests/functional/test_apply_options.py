@@ -435,6 +435,21 @@ SHAPES = {
         [(1, "b", 5, 10), (1, "a", 10, None)],
         VERSIONS,
     ),
+    # elsewhere such a batch is refused, as the zone would shift its times
+    "in UTC days and wall clocks are moments": Case(
+        model(
+            "",
+            [
+                "select 1 as id, timestamp'2024-01-01' as a, timestamp'2024-01-01' as b, timestamp'2024-01-01' as c, 1 as seq",
+                "select 1 as id, timestamp_ntz'2024-01-02' as a, date'2024-01-02' as b, '2024-01-02 00:00:00' as c, 2 as seq",
+            ],
+            sequence_by="seq",
+            except_column_list=["seq"],
+        ),
+        [(1, True, True, True)],
+        "select id, a = timestamp'2024-01-02 00:00:00Z', b = a, c = a from {table}",
+        columns=[("id", "int"), ("a", "timestamp"), ("b", "timestamp"), ("c", "timestamp")],
+    ),
     "text is read in the types of the table however it is spelled": Case(
         model(
             "",

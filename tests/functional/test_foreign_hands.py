@@ -186,22 +186,25 @@ def test_a_merge_is_serializable_in_all_tables_and_one_that_others_made_otherwis
             "models/own.sql": "{{ " + logged + " }} select * from values (1, 'a', 1) as t(id, name, seq)",
             "models/given.sql": "{{ config(materialized='table') }} select 1 as id, 'a' as name",
             "snapshots/s.yml": f"snapshots: [{{name: s, relation: \"ref('given')\", {record}}}]",
+            "models/compared.py": PYTHON % 1,
         }
     )
     project.dbt("build")
     name, tables = "write.merge.isolation-level", ("own", "own__events", "own__changes", "s")
-    assert project.tables() == {*tables, "given"}
-    for table in tables:
+    compared = ("compared__base", "compared__history")
+    assert project.tables() == {*tables, *compared, "compared", "given"}
+    for table in (*tables, *compared):
         kept = dict(project.rows(f"show tblproperties {{schema}}.{table}"))
         assert kept[name] == "serializable", table
         # of a commit's file of metadata there are many in what each run writes to
         old = kept.get("write.metadata.delete-after-commit.enabled")
         assert old == ("true" if table in ("own__events", "own__changes") else None), table
-    for table in tables[1::2]:
+    altered = ("own", "own__events", "s")
+    for table in altered:
         project.sql(f"alter table {{schema}}.{table} set tblproperties ('{name}' = 'snapshot')")
     before = {table: project.contents(table) for table in tables}
     error = project.error("build")
-    for table in tables[1::2]:
+    for table in altered:
         assert f"{table}: '{name}' must be serializable (Iceberg's default), got \"snapshot\"" in error, table
     assert "insert the same key: unset it" in error
     assert {table: project.contents(table) for table in tables} == before

@@ -53,9 +53,17 @@ def test_a_long_history_is_read_as_far_as_a_question_reaches(changes: Changes, m
     )
     changes.create("long", "id int, v string", feed=True)
     changes.write("long", "insert into {t} values (1, 'a')")
+    changes.create("bare", "id int, v string", feed=False)
+    changes.write("bare", "insert into {t} values (1, 'a')")
+    # how names are mapped is said by its first commit alone
+    changes.create("mapped", "id int, v string", properties="'delta.columnMapping.mode' = 'name'")
+    changes.write("mapped", "insert into {t} values (1, 'a')")
     project.dbt("run", "--vars", "{seq: 1}")
-    for table in ("long", "logged"):
+    for table in ("long", "logged", "bare", "mapped"):
         pass_commits(changes, table, 120)
+    changes.write("bare", "update {t} set v = 'b'")
+    anew = "create or replace table {t} using delta tblproperties (delta.enableChangeDataFeed = true) as select 1 as id, 'b' as v"
+    changes.write("mapped", anew, "update {t} set v = 'c'")
     asked: list[tuple[str, str]] = []
     watch(monkeypatch, lambda sql: asked.extend(re.findall(r"describe history \S+?\.(\w+)( limit \d+)?", sql)))
 
@@ -82,12 +90,17 @@ def test_a_long_history_is_read_as_far_as_a_question_reaches(changes: Changes, m
         since_the_first="'{schema}.long', unique_key='id', begin=0",
         all_of_it="'{schema}.long', unique_key='id'",
         of_the_log="ref('logged'), begin='earliest'",
+        of_the_bare="'{schema}.bare', unique_key='id', begin=121",
+        of_the_mapped="'{schema}.mapped', unique_key='id', begin=121",
     )
-    project.dbt("run", "--select", "since_the_last", "since_the_first", "all_of_it", "of_the_log")
+    project.dbt("run", "--exclude", "reader", "logged")
     everything = [("i", None, (1, "a")), ("u", (1, "a"), (1, "b")), ("i", None, (2, "c"))]
     assert changes.answer("since_the_last", "long") == [("i", None, (2, "c"))]
     assert changes.answer("since_the_first", "long") == everything
     assert changes.answer("all_of_it", "long") == everything
+    assert changes.answer("of_the_log", "logged") == everything
+    assert changes.answer("of_the_bare", "bare") == [("u", (1, "a"), (1, "b"))]
+    assert changes.answer("of_the_mapped", "mapped") == [("u", (1, "a"), (1, "b")), ("u", (1, "b"), (1, "c"))]
 
 
 def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it(

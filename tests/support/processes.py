@@ -10,10 +10,13 @@ from typing import Any
 
 from tests.support.spark import ROOT
 
+#: What is said of the machine, not of a session.
+PLACES = ("SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS")
+
 
 def environment(**more: str) -> dict[str, str]:
     """That of this process, with this project's sources, and without what pyspark was told by it."""
-    own = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    own = {name: value for name, value in os.environ.items() if name in PLACES or not name.startswith("SPARK_")}
     return {**own, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]), **more}
 
 

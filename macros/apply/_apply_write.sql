@@ -22,8 +22,7 @@
             ~ " they have ended"], wrote='its events are kept in ' ~ plan.ledger ~ ' for the next run to show') -%}
     {%- endif -%}
     {%- if plan.options.source_kind == 'snapshot' and plan.batch in batches and not now.recorded -%}
-        {%- do dbt_cdc._apply_fail(plan, ["another run of this model has recorded an image at the same time: run it again"],
-                                   wrote='its image was taken back by that run') -%}
+        {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_beside_other_image()], wrote='its image was taken back by that run') -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
 {%- endmacro -%}

@@ -27,6 +27,8 @@
     {%- set raw, base, encoding = dbt_cdc._debezium_raw(feed, name), dbt_cdc._base_type(type), feed.encodings.get(name) -%}
     {%- set given = feed.fields[dbt_cdc._spelled(name, feed.fields)] -%}
     {%- if feed.form == 'json' and base in ['array', 'map', 'struct'] -%}
+        {#- JSON's own null is a value that a column of JSON may have -#}
+        {%- set raw = 'nullif(trim(' ~ raw ~ "), 'null')" -%}
         {%- set read = dbt_cdc._debezium_nested(raw, name, type) -%}
     {%- elif feed.form == 'json' and base in dbt_cdc._debezium_encodings() -%}
         {%- set read = dbt_cdc._debezium_by_kind(raw, name, type, base, encoding) -%}

@@ -59,13 +59,13 @@
 
 
 {%- macro _as_it_is_now(table, source, path, value, old, new) -%}
-    {#- SQL for a column, or a field of one, that `source` has in the type `old` (none: not at all), in the type that the
-        table has it now: structs field by field, of tables that are called `held`, as a struct could be called as they are.
+    {#- SQL for a column, or a field of one, that `source` has in the type `old` (none: not at all; void: nothing but NULL), in the
+        type that the table has it now: structs field by field, of tables that are called `held`, as a struct could be called as they are.
         Spark's texts of long structs are not for casting: no cast where the types agree, and a null of such a type comes from
         the table. -#}
     {%- if old == new or (old == 'unknown' and 'more fields' in new) -%}{%- do return(value) -%}{%- endif -%}
     {%- set in_sql = dbt_cdc._type_text(new) if dbt_cdc._formats()[table.format].timestamp_ltz else new -%}
-    {%- if old is none -%}
+    {%- if old is none or old == 'void' -%}
         {%- do return('(select held.' ~ path ~ ' from ' ~ table.relation ~ ' as held where false)' if 'struct<' in new
                       else 'cast(null as ' ~ in_sql ~ ')') -%}
     {%- endif -%}

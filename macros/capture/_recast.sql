@@ -22,6 +22,7 @@
 {%- macro _is_castable(old, new) -%}
     {#- Does Spark cast one type to the other, value by value? What is nested only where no value can fail. -#}
     {%- if '<' in old ~ new -%}{%- do return(dbt_cdc._widens_inside(old, new)) -%}{%- endif -%}
-    {%- if dbt_cdc._lacks_equality(old) -%}{%- do return(false) -%}{%- endif -%}{#- nothing tells whether the value is kept -#}
+    {#- nothing tells whether the value is kept -#}
+    {%- if dbt_cdc._lacks_equality(old) or new == 'void' -%}{%- do return(false) -%}{%- endif -%}
     {%- do return('other' in [dbt_cdc._family_of_type(old), dbt_cdc._family_of_type(new)] or dbt_cdc._are_of_one_kind(old, new)) -%}
 {%- endmacro -%}

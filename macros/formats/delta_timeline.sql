@@ -5,10 +5,11 @@
         columns may have changed, so may how they are mapped, as older commits say.) -#}
     {%- set properties = dbt_cdc._table_properties(relation) -%}
     {%- if since is not none and modules.re.fullmatch('[0-9]+', since | string) -%}
-        {%- set commits = dbt_cdc._delta_commits(relation, newest=100) -%}
+        {%- set margin = 100 -%}{#- commits of one time get times that grow, by those before them in what is read -#}
+        {%- set commits = dbt_cdc._delta_commits(relation, newest=2 * margin) -%}
         {%- set timeline = dbt_cdc._delta_timeline_of(commits, properties) -%}
         {%- set place = (since | int) - (commits[0].version | int) -%}
-        {%- set reaches = place >= [timeline.images_from, (timeline.feed_from or 0) - 1] | max -%}
+        {%- set reaches = place >= [margin, timeline.images_from, (timeline.feed_from or 0) - 1] | max -%}
         {%- if timeline.whole or (reaches and not commits[place + 1:] | selectattr('retypes') | list) -%}
             {%- do return(timeline) -%}
         {%- endif -%}

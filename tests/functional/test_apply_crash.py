@@ -411,6 +411,30 @@ def test_what_another_run_records_meanwhile_is_shown_as_well(project: Project, m
     assert project.rows(applied) == [(1,)]
 
 
+@pytest.mark.one_format("iceberg")
+def test_an_image_stays_that_another_run_has_taken_for_killed_and_built_on(project: Project) -> None:
+    project.write({"models/built_on.sql": IMAGES})
+    project.dbt("run", "--vars", "{run: 0}")
+    ledger = "{schema}.built_on__events"
+    began = f"from {ledger} where _dbt_cdc_kind = 'begun' and _dbt_cdc_sequence = 3"
+    others = [
+        "update {schema}.built_on set v = 'z' where id = 1",
+        f"insert into {ledger} (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)"
+        f" select 'applied', _dbt_cdc_batch, now() {began}",
+        # its own image, of version 4, is as that of version 3
+        f"insert into {ledger} (_dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_batch) values"
+        " (4, 'begun', 'other'), (null, 'applied', 'other')",
+    ]
+    with meanwhile(project.sql, {"built_on": (RECORDS, others)}, after=True):
+        project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select * from {schema}.built_on order by id") == [(1, "z"), (2, "b")]
+    events = f"select id, _dbt_cdc_sequence, v from {ledger} where _dbt_cdc_kind = 'upsert' order by 1, 2"
+    assert project.rows(events) == [(1, 1, "a"), (1, 3, "z"), (2, 1, "b")]
+    versions = f"select _dbt_cdc_sequence from {ledger} where _dbt_cdc_kind = 'begun' order by 1"
+    assert project.rows(versions) == [(1,), (3,), (4,)]
+    assert "version 3 is older than the last one applied, 4" in project.error("run", "--vars", "{run: 1}")
+
+
 def test_what_a_killed_run_recorded_is_shown_also_where_the_next_batch_has_a_new_column(project: Project) -> None:
     growing = header(config="on_schema_change='append_new_columns',")
     project.write({"models/grown.sql": growing + f"select * from {BATCHES[0]} as t(id, v, seq)"})

@@ -131,9 +131,12 @@ def test_what_fits_is_read_within_nested_types_and_out_of_a_query(project: Proje
     assert [tuple(part) for part in row.sums] == [(Decimal("1.50"), None), (Decimal("12345678901234567.89"), "q")]
     later = envelope({"at": [], "days": {}, "sums": []}, None).replace('"id": 1', '"id": 2')
     project.sql(f"insert into {{schema}}.raw values ('{later}', 2)")
+    # what PostgreSQL has for JSON's own null
+    of_json = envelope("null", None).replace('"id": 1', '"id": 3')
+    project.sql(f"insert into {{schema}}.raw values ('{of_json}', 3)")
     project.dbt("run")
-    assert project.rows("select id, size(v.at) from {schema}.reader order by id") == [(1, 2), (2, 0)]
-    assert project.rows("select watermark from {schema}.cdc_metadata order by sequence") == [("1",), ("2",)]
+    assert project.rows("select id, size(v.at) from {schema}.reader order by id") == [(1, 2), (2, 0), (3, None)]
+    assert project.rows("select watermark from {schema}.cdc_metadata order by sequence") == [("1",), ("3",)]
 
 
 def test_a_feed_that_can_not_be_asked_for_is_refused(project: Project) -> None:

@@ -532,6 +532,11 @@ def test_a_column_without_a_type_gets_that_of_its_first_values(project: Project)
     assert project.rows(outgrown) == [(1, "abc", "abc", 5, False), (1, "abcdef", "abcdef", 6, True)]
     for name in ("plain", "logged"):
         assert project.columns(name)[:3] == [("id", "int"), ("v w", "string"), ("t", "timestamp_ntz")]
+    asked = "{{ config(materialized='table') }} select op, before.`v w` as was, after.`v w` as became"
+    project.write({"models/asked.sql": asked + " from {{ dbt_cdc.table_changes(ref('plain'), begin=0) }}"})
+    project.dbt("run", "--select", "asked")
+    changes = project.rows("select * from {schema}.asked order by op, became")
+    assert changes == [("i", None, "x"), ("i", None, "y"), ("u", None, None)]
     log = "select op, before.`v w`, before.dbt_valid_to is null, after.`v w`, after.t from {schema}.logged__changes"
     assert sorted(project.rows(log), key=str) == [
         ("i", None, True, "x", day),

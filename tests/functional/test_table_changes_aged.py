@@ -60,7 +60,7 @@ def test_a_long_history_is_read_as_far_as_a_question_reaches(changes: Changes, m
     changes.write("mapped", "insert into {t} values (1, 'a')")
     project.dbt("run", "--vars", "{seq: 1}")
     for table in ("long", "logged", "bare", "mapped"):
-        pass_commits(changes, table, 120)
+        pass_commits(changes, table, 220)
     changes.write("bare", "update {t} set v = 'b'")
     anew = "create or replace table {t} using delta tblproperties (delta.enableChangeDataFeed = true) as select 1 as id, 'b' as v"
     changes.write("mapped", anew, "update {t} set v = 'c'")
@@ -74,7 +74,7 @@ def test_a_long_history_is_read_as_far_as_a_question_reaches(changes: Changes, m
 
     # what was read last lies before the newest commits: then the whole history is asked for
     changes.write("long", "update {t} set v = 'b'")
-    one, newest = (" limit 1", " limit 100")
+    one, newest = (" limit 1", " limit 200")
     assert run(2) == [
         ("logged", ""), ("logged", ""), ("logged", one), ("logged", newest), ("logged", newest), ("long", ""), ("long", newest),
     ]  # fmt: skip
@@ -90,8 +90,8 @@ def test_a_long_history_is_read_as_far_as_a_question_reaches(changes: Changes, m
         since_the_first="'{schema}.long', unique_key='id', begin=0",
         all_of_it="'{schema}.long', unique_key='id'",
         of_the_log="ref('logged'), begin='earliest'",
-        of_the_bare="'{schema}.bare', unique_key='id', begin=121",
-        of_the_mapped="'{schema}.mapped', unique_key='id', begin=121",
+        of_the_bare="'{schema}.bare', unique_key='id', begin=221",
+        of_the_mapped="'{schema}.mapped', unique_key='id', begin=221",
     )
     project.dbt("run", "--exclude", "reader", "logged")
     everything = [("i", None, (1, "a")), ("u", (1, "a"), (1, "b")), ("i", None, (2, "c"))]

@@ -194,8 +194,9 @@ def resolve(
     declared = {name.lower(): data_type for name, data_type in types.items()}
     texts = {name.lower(): text.strip() for name, text in settings.types.items()}
     lengths = _max_lengths(texts)
-    ignoring = stored and settings.on_schema_change == "ignore"
-    added = [] if ignoring else [name for name in given if name.lower() not in {o.lower() for o in old}]
+    # of new columns that are left out, those of the key are not: it has changed then
+    taken = keys if stored and settings.on_schema_change == "ignore" else {name.lower() for name in given}
+    added = [name for name in given if name.lower() in taken - {o.lower() for o in old}]
     columns = []
     for name in [*old, *added]:
         lower = name.lower()

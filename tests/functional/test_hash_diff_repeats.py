@@ -440,6 +440,10 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
     for change in ("add columns (note string)", "drop column note"):
         project.sql("alter table {schema}.t__base " + change)
         second()
+    # nor is a new column of the key left out
+    wider = {"unique_key": ["id", "region"], "on_schema_change": "ignore", **more}
+    with pytest.raises(DbtRuntimeError, match=r'unique_key is \["id", "region"\], the table was made with \["id"\]'):
+        loaded.load_row("2020-01-03", "'a' as v, 'x' as region", **wider)
 
 
 @pytest.mark.one_format("iceberg")

@@ -161,7 +161,7 @@ def _shown(column: Column) -> str:
 
 def _is_lost(column: Column) -> str:
     """A value that does not cast, or that comes back from its cast as another one (3.7 as int, 10:30 as a date, the
-    repeated hour of a day as what a clock shows).
+    repeated hour of a day as what a clock shows, microseconds where Spark counts seconds).
 
     Of a double as float the nearest is taken: neither type is exact. Text that is longer than a varchar does not cast.
     """
@@ -171,12 +171,13 @@ def _is_lost(column: Column) -> str:
     kinds, changed = {given, wanted}, ""
     numbers = kinds & {*_EXACT} and kinds <= {*_EXACT, "float", "double"}
     days = "date" in kinds and kinds & {*_MOMENTS}
-    seconds = given in _MOMENTS and wanted in WHOLE_NUMBERS
+    seconds = kinds & {*_MOMENTS} and kinds & {*WHOLE_NUMBERS}
     clocks = kinds == {*_MOMENTS} or (given == "timestamp_ltz" and wanted == "string")
     if numbers or days or seconds or clocks:
         changed = f" or not try_cast({cast} as {column.source_type}) <=> {source}"
-    elif given in _MOMENTS and wanted == "decimal":  # by way of a double
-        changed = f" or abs(cast({cast} as double) - cast({source} as double)) > 0.00001"
+    elif "decimal" in kinds and kinds & {*_MOMENTS}:  # by way of a double; what is no timestamp's becomes another's
+        least = "0.00001" if wanted == "decimal" else "1"
+        changed = f" or abs(cast({cast} as double) - cast({source} as double)) > {least}"
     return f"({source} is not null and ({cast} is null{changed}{longer}))"
 
 

@@ -598,6 +598,9 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
     query += ", '2024-01-31 10:30:00 UTC' as k, '2024-01-31 10:30:00.0000000 +00:00' as l"
     query += ", timestamp'2024-01-01 10:30:00.5' as half, timestamp'2024-01-01 10:30:00' as full"
     query += ", timestamp'2024-01-01 10:30:00.125' as tenth, timestamp'2024-01-01 10:30:00.125' as millis"
+    query += (
+        ", 1706697000000000L as micros, 1706697000000000BD as wraps, 1706697000 as seconds, 253402300799.999BD as last"
+    )
     query += ", array('a, b') as listed"
     project.write(
         {
@@ -646,13 +649,14 @@ def test_casts_that_would_lose_something_are_refused(project: Project) -> None:
         "k": "timestamp_ntz",
         "l": "timestamp_ntz",
     }
-    types |= {"listed": "string"}
+    types |= {"listed": "string"} | dict.fromkeys(("micros", "wraps", "seconds", "last"), "timestamp")
     types |= {"half": "bigint", "full": "bigint", "tenth": "decimal(12,1)", "millis": "decimal(16,3)"}
     lost = "n (int) '3.7', wide (double) '9007199254740993', noon (timestamp) 'T12:00Z', flag (boolean) '2', "
     lost += "code (character(2)) 'ABC', born (date) '2024-01-01 10:30:00', stamp (date) '2024-01-31 10:30', "
     lost += "said (date) '2024-01-31 or so', month (date) '202403', a (timestamp) '202403', "
     lost += "b (timestamp) '2024-01', c (timestamp_ntz) '2024-01-31 10:30+05:00', d (timestamp_ntz) '2024', "
-    lost += "e (double) '1d', f (float) '0x1p3', half (bigint) '2024-01-01 10:30:00.5', tenth (decimal(12,1)) '2024-01-01 10:30:00.125'. "
+    lost += "e (double) '1d', f (float) '0x1p3', half (bigint) '2024-01-01 10:30:00.5', tenth (decimal(12,1)) '2024-01-01 10:30:00.125', "
+    lost += "micros (timestamp) '1706697000000000', wraps (timestamp) '1706697000000000'. "
     for name, told in {
         "tags": "column 'tags': the model's data_type is array<int>, the data have array<string>: what does not fit",
         "listed": "column 'listed': the model's data_type is string, the data have array<string>: what does not fit",

@@ -15,9 +15,10 @@ if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import DataFrame, SparkSession
 
 
-def to_spark(frame: Any, spark: SparkSession) -> Any:
+def to_spark(frame: Any, spark: SparkSession, *, typed: bool = True) -> Any:
     """A Spark (classic or Connect), pandas-on-Spark or pandas frame as a Spark DataFrame.
 
+    `typed`: what pandas has no type for, as it has no values, is text, as tables keep it; else it has Spark's `void`.
     Told apart by the classes' names: none of the libraries need be installed for the others to work.
     """
     if _is_frame_of(frame, "pyspark.sql"):
@@ -32,7 +33,7 @@ def to_spark(frame: Any, spark: SparkSession) -> Any:
         warnings.filterwarnings("ignore", message="If `index_col` is not specified for `to_spark`")
         return _of_session(frame.to_spark(), spark)
     if _is_frame_of(frame, "pandas"):
-        return _from_pandas(frame, spark)
+        return _from_pandas(frame, spark, typed=typed)
     kind = type(frame)
     raise DbtRuntimeError(
         f"model() returned {'None' if frame is None else f'a {kind.__module__}.{kind.__qualname__}'};"
@@ -57,7 +58,7 @@ def _is_frame_of(frame: Any, package: str) -> bool:
     )
 
 
-def _from_pandas(frame: Any, spark: SparkSession) -> DataFrame:
+def _from_pandas(frame: Any, spark: SparkSession, *, typed: bool) -> DataFrame:
     """By way of Arrow: pyspark's own conversion makes a missing string 'nan', and decimals wider than they are.
 
     Missing values become NULL, whatever pandas keeps them as; the index is dropped.
@@ -76,7 +77,8 @@ def _from_pandas(frame: Any, spark: SparkSession) -> DataFrame:
             f"model() returned a pandas DataFrame with values that Arrow makes no column of ({error.args[-1]});"
             " expected values of one type that Spark has: convert the column in the model."
         ) from None
-    table = table.cast(pyarrow.schema([field.with_type(_spark_type(field.type)) for field in table.schema]))
+    null = pyarrow.string() if typed else pyarrow.null()
+    table = table.cast(pyarrow.schema([field.with_type(_spark_type(field.type, null)) for field in table.schema]))
     ntz = spark.conf.get("spark.sql.timestampType") == "TIMESTAMP_NTZ"
     if not ntz:
         zone = str(spark.conf.get("spark.sql.session.timeZone"))
@@ -117,25 +119,25 @@ def _as_arrow_has_it(zone: str) -> str:
     return "{}{:0>2}:{}".format(offset[1], offset[2], offset[3] or "00") if offset else zone
 
 
-def _spark_type(kind: Any) -> Any:
+def _spark_type(kind: Any, null: Any) -> Any:
     """Spark has no unsigned integers and half floats: the next wider type holds their values.
 
-    Nor do tables have columns without a type, such as pandas 2 makes of a text column without rows. The same holds for
-    what is in lists, structs, maps and categories.
+    `null`: for columns without a type, such as pandas 2 makes of a text column without rows. The same holds for what is
+    in lists, structs, maps and categories.
     """
     import pyarrow
     from pyarrow import types
 
     if types.is_dictionary(kind):
-        return _spark_type(kind.value_type)
+        return _spark_type(kind.value_type, null)
     if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
-        return pyarrow.list_(_spark_type(kind.value_type))
+        return pyarrow.list_(_spark_type(kind.value_type, null))
     if types.is_map(kind):
-        return pyarrow.map_(_spark_type(kind.key_type), _spark_type(kind.item_type))
+        return pyarrow.map_(_spark_type(kind.key_type, null), _spark_type(kind.item_type, null))
     if types.is_struct(kind):
-        return pyarrow.struct([field.with_type(_spark_type(field.type)) for field in kind])
+        return pyarrow.struct([field.with_type(_spark_type(field.type, null)) for field in kind])
     replaced = {
-        pyarrow.null(): pyarrow.string(),
+        pyarrow.null(): null,
         pyarrow.uint8(): pyarrow.int16(),
         pyarrow.uint16(): pyarrow.int32(),
         pyarrow.uint32(): pyarrow.int64(),

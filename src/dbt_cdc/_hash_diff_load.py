@@ -51,7 +51,7 @@ _log = AdapterLogger("dbt_cdc")
 
 def run(model: Callable[[Any, Any], Any], dbt: Any, spark: SparkSession, settings: str) -> Outcome:
     """Run the model and load what it returns; `settings` is the JSON text of Settings."""
-    return Load(spark, Settings(**json.loads(settings))).run(to_spark(model(dbt, spark), spark))
+    return Load(spark, Settings(**json.loads(settings))).run(to_spark(model(dbt, spark), spark, typed=False))
 
 
 class Load:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt_cdc._hash_diff_history import History
-from dbt_cdc._hash_diff_load import Load
+from dbt_cdc._hash_diff_load import Load, run
 from dbt_cdc._hash_diff_tables import Tables
 from integration_tests import quick_spark
 from tests.support.hash_diff import OTHER_WON, Expected, Killed, Model, Rows, kill
@@ -698,6 +701,17 @@ def test_a_column_of_nulls_alone_is_text_until_it_has_another_type(project: Proj
     assert project.rows("select v, first, city, tags from {schema}.t") == [("a", "x", "Rome", ["t"])]
     types = [kind for _, kind in project.columns("t")]
     assert types == [*["string"] * 2, "int", *["string"] * 3, "array<string>", "string", "date"]
+    # nor has pandas a type for it
+    frame = pandas.DataFrame(
+        {"id": pandas.array([1], dtype="Int32"), "v": ["a"], "first": ["x"], "city": ["Rome"], "tags": [None]}
+    )
+    for day, given, counts in (
+        ("2020-01-05", frame.head(0), {**unchanged, "X": 1, "N": 0}),
+        ("2020-01-06", frame, {**unchanged, "U": 1, "N": 0}),
+    ):
+        settings = json.dumps(asdict(loaded.settings(day, "delta")))
+        assert run(lambda dbt, spark, given=given: given, None, project.spark, settings).operations == counts
+    assert project.rows("select first, tags from {schema}.t") == [("x", None)]
 
 
 @pytest.mark.one_format("iceberg")

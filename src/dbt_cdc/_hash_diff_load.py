@@ -147,6 +147,10 @@ class Load:
             self._first(frame, layout, marker)
             if self.settings.full_refresh or not self.tables.exists(self.settings.history):
                 self.history.create_empty()
+        elif self.settings.model_type is None or not self.tables.exists(self.settings.history):
+            # a first load that was killed after its commit has not come to make them
+            self._create_model(Layout(tuple(column for column in layout.columns if not column.new)))
+            self.history.sync(marker)
         return Outcome("--empty or --sample: nothing loaded", dict.fromkeys(OPERATIONS, 0))
 
     def _first(self, frame: DataFrame, layout: Layout, marker: Marker | None) -> dict[str, int]:

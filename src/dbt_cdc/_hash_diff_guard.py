@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dbt_cdc._formats import format_of
-from dbt_cdc._hash_diff_layout import LOAD, PENDING, Layout, Marker, Settings
+from dbt_cdc._hash_diff_layout import LOAD, PENDING, Layout, Marker, Settings, Stored
 from dbt_cdc._hash_diff_tables import FIRST_LOAD, Tables
-from dbt_cdc._types import kept_as
+from dbt_cdc._types import fits, kept_as
 
 if TYPE_CHECKING:  # pragma: no cover
     from pyspark.sql import SparkSession
@@ -66,6 +66,24 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
             "Run the full refresh again, of the same extract"
         ]
     return []
+
+
+def narrow_faults(tables: Tables, stored: Stored | None) -> list[str]:
+    """Columns whose type was widened in the base table alone: their new values would not be the history's."""
+    base, history = tables.settings.base, tables.settings.history
+    if not stored or not tables.exists(history):
+        return []
+    tables.refresh(history)
+    have = {f.name: f.dataType for f in tables.spark.table(history).schema.fields}
+    narrow = {name: kind for name, kind in stored.columns.items() if name in have and not fits(kind, have[name])}
+    # one that a full refresh has not come to is made anew
+    if not narrow or tables.properties(history).get(FIRST_LOAD) != stored.properties.get(FIRST_LOAD):
+        return []
+    return [
+        f"column '{name}': {base} has type {kind.simpleString()}, {history} has {have[name].simpleString()}, which "
+        "does not hold its values. Alter it there, too, or rebuild with --full-refresh"
+        for name, kind in narrow.items()
+    ]
 
 
 def date_faults(settings: Settings, marker: Marker | None) -> list[str]:

@@ -21,6 +21,7 @@ from dbt_cdc._hash_diff_guard import (
     foreign_faults,
     history_faults,
     leftover_faults,
+    narrow_faults,
     setting_faults,
 )
 from dbt_cdc._hash_diff_history import History
@@ -71,7 +72,8 @@ class Load:
         previous = None if self.settings.full_refresh else marker  # the load that this one follows
         stored = self.tables.stored() if previous else None
         types, faults = self._declared()
-        faults += history_faults(self.tables, marker) + date_faults(self.settings, previous)
+        faults += history_faults(self.tables, marker) + narrow_faults(self.tables, stored)
+        faults += date_faults(self.settings, previous)
         layout = resolve(self.settings, frame.schema, types, stored, faults)
         fail(self.settings.node, cast_faults(self.spark, layout) + leftover_faults(self.tables, layout))
         if stored and self.settings.on_schema_change == "ignore":

@@ -746,6 +746,16 @@ def test_types_that_a_reader_infers_are_taken_as_far_as_the_tables_hold_their_va
     for given in ("the data has struct<city:string>, which lacks zip", "struct<a:int,b:int>>>, which has more: in.b"):
         assert f"{given}. {remedy} it under a new name, or rebuild with --full-refresh" in str(refused.value)
     assert project.rows("select v, price, at from {schema}.t") == current
+    # a type that was widened in one of the tables is to be so in the other
+    wide = "2.0D as v, 3 as price, date'2020-01-02' as at, 3000000000 as n"
+    project.sql("alter table {schema}.t__base alter column n type bigint")
+    with pytest.raises(
+        DbtRuntimeError, match=r"'n': \S*t__base` has type bigint, \S*t__history` has int, which does not"
+    ):
+        loaded.load_row("2020-01-04", wide)
+    project.sql("alter table {schema}.t__history alter column n type bigint")
+    assert loaded.load_row("2020-01-04", wide) == changed
+    assert project.rows("select n from {schema}.t__history where eff_start_date = '2020-01-04'") == [(3000000000,)]
 
 
 @pytest.mark.one_format("iceberg")

@@ -9,7 +9,7 @@
     {%- for column in source_columns if dbt_cdc._is_checked(column.name) -%}{%- do checked.append(column) -%}{%- endfor -%}
     {%- set leaves_out = config.get('check_cols') is string and checked | length < source_columns | length -%}
     {%- if dbt_cdc._goes_by_start(strategy) -%}
-        {%- do return(dbt_cdc._row_changed_by_time(strategy, condition, existing)) -%}
+        {%- do return(dbt_cdc._row_changed_by_time(strategy, condition)) -%}
     {%- elif dbt_cdc._goes_by_columns()
             and (everything_changed or has_backticks or leaves_out or dbt_cdc._become_text(source_columns, existing)) -%}
         {%- do return(dbt_cdc._row_changed_by_columns(checked, existing) or condition) -%}
@@ -30,14 +30,26 @@
 {%- endmacro -%}
 
 
-{%- macro _row_changed_by_time(strategy, condition, existing) -%}
+{%- macro _row_changed_by_time(strategy, condition) -%}
     {#- dbt takes updated_at for a column's name where it may be an expression, and compares NULL with nothing: a row that was
         without a time and has one now has changed. -#}
-    {%- set own = dbt_cdc._dbt_columns().dbt_updated_at -%}
-    {%- set had_no_time = 'snapshotted_data.' ~ (dbt_cdc._quote(own) if own | lower in existing else 'dbt_cdc_valid_from') ~ ' is null' -%}
     {%- set updated_at = modules.re.escape('source_data.' ~ strategy.updated_at) ~ '(?!\\w)' -%}
     {%- do return(modules.re.sub(updated_at, 'source_data.dbt_cdc_updated_at', condition)
-        ~ ' or (' ~ had_no_time ~ ' and source_data.dbt_cdc_updated_at is not null)') -%}
+        ~ ' or (snapshotted_data.dbt_cdc_had_no_time and source_data.dbt_cdc_updated_at is not null)') -%}
+{%- endmacro -%}
+
+
+{%- macro _had_no_time(strategy, source_columns, existing) -%}
+    {#- Whether the row of an open record had no updated_at. A history that was made by hand may lack it in dbt_updated_at alone: the
+        record's own values tell, where the table has those that updated_at is made of, and as the source has them. -#}
+    {%- set columns, updated_at = dbt_cdc._dbt_columns(), strategy.updated_at | trim -%}
+    {%- set no_start = dbt_cdc._quote(columns.dbt_valid_from) ~ ' is null' -%}
+    {%- if columns.dbt_updated_at | lower not in existing -%}{%- do return(no_start) -%}{%- endif -%}
+    {%- set none_recorded = dbt_cdc._quote(columns.dbt_updated_at) ~ ' is null' -%}
+    {%- set others = source_columns | map(attribute='name') | map('lower') | reject('in', existing) | list
+                     + dbt_cdc._become_text(source_columns, existing) -%}
+    {%- if others and updated_at | replace('`', '') | lower not in existing -%}{%- do return(none_recorded) -%}{%- endif -%}
+    {%- do return('if(' ~ none_recorded ~ ', ' ~ no_start ~ ' or (' ~ updated_at ~ ') is null, false)') -%}
 {%- endmacro -%}
 
 

@@ -26,7 +26,7 @@
     ),
 
     snapshotted_data as (
-        select {{ dbt_cdc._snapshotted_columns(strategy, target_columns, columns) | join(', ') }},
+        select {{ dbt_cdc._snapshotted_columns(strategy, source_columns, target_columns) | join(', ') }},
             {{ unique_key_fields(strategy.unique_key) | trim }}
         from {{ target_relation }}
         where {{ dbt_cdc._is_open() }}
@@ -67,12 +67,12 @@
 {%- endmacro -%}
 
 
-{%- macro _snapshotted_columns(strategy, target_columns, columns) -%}
+{%- macro _snapshotted_columns(strategy, source_columns, target_columns) -%}
     {#- The open record's columns, but for those that a failed run of stock dbt-spark left with the names of the key's
         parts. dbt's timestamp strategy compares the source's updated_at with dbt_valid_from; a row that came back after a
         delete with its old updated_at begins later than that, and must still be seen to change: there, dbt_valid_from
         stands for dbt_updated_at, unless that is NULL. -#}
-    {%- set names = target_columns | map(attribute='name') | list -%}
+    {%- set names, columns = target_columns | map(attribute='name') | list, dbt_cdc._dbt_columns() -%}
     {%- set own, valid_from = columns.dbt_updated_at | lower, columns.dbt_valid_from | lower -%}
     {%- set by_update = dbt_cdc._goes_by_start(strategy) and own in (names | map('lower') | list) -%}
     {%- set selected = [] -%}
@@ -82,6 +82,10 @@
         {%- set updated = 'coalesce(' ~ dbt_cdc._quote(columns.dbt_updated_at) ~ ', ' ~ quoted ~ ') as ' ~ quoted -%}
         {%- do selected.append(updated if swap else quoted) -%}
     {%- endfor -%}
+    {%- if dbt_cdc._goes_by_start(strategy) -%}
+        {%- set had_no_time = dbt_cdc._had_no_time(strategy, source_columns, dbt_cdc._types_by_name(target_columns)) -%}
+        {%- do selected.append(had_no_time ~ ' as dbt_cdc_had_no_time') -%}
+    {%- endif -%}
     {%- do return(selected + [dbt_cdc._quote(columns.dbt_valid_from) ~ ' as dbt_cdc_valid_from']) -%}
 {%- endmacro -%}
 

@@ -295,14 +295,18 @@ def test_a_history_made_by_hand_without_dbt_updated_at_is_gone_on_with(project: 
     history = "select id, status, dbt_valid_from, dbt_valid_to from {schema}.s order by id, dbt_valid_from"
     began, changed = datetime(2024, 1, 1), datetime(2024, 1, 2)
     supply(project, f"(1, 'a2', {second}), (2, 'b', {first})", COLUMNS)
-    for _ in range(2):
+    # the second and third time, one has no dbt_updated_at, which stock dbt does not read either
+    for updated_at in ("updated_at", "Updated_at", "coalesce(updated_at, null)"):
+        project.write({"snapshots/s.yml": SNAPSHOT.replace("updated_at: updated_at", f"updated_at: {updated_at}")})
         project.dbt("snapshot")
         assert project.rows(history) == [
             (1, "a", began, changed),
             (1, "a2", changed, None),
             (2, "b", began, None),
         ]
+        if updated_at == "updated_at":
+            # what lies between a record's own time and its start is found by dbt_updated_at
+            stamps = "select id, dbt_updated_at from {schema}.s where dbt_valid_to is null order by id"
+            assert project.rows(stamps) == [(1, changed), (2, began)]
+            project.sql("update {schema}.s set dbt_updated_at = null where id = 2")
     assert project.columns("s") == columns
-    # what lies between a record's own time and its start is found by dbt_updated_at
-    stamps = "select id, dbt_updated_at from {schema}.s where dbt_valid_to is null order by id"
-    assert project.rows(stamps) == [(1, changed), (2, began)]

@@ -66,7 +66,10 @@
     {%- set own = {} -%}
     {%- for name, own_name in names.items() -%}{%- do own.update({name: dbt_cdc._quote(own_name)}) -%}{%- endfor -%}
     {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._end_of_record(existing) -%}
-    {%- set written = dbt_cdc._quote(columns.dbt_updated_at) if columns.dbt_updated_at | lower in existing else valid_from -%}
+    {%- set written = dbt_cdc._instant(valid_from) -%}
+    {%- if columns.dbt_updated_at | lower in existing -%}
+        {%- set written = 'coalesce(' ~ dbt_cdc._instant(dbt_cdc._quote(columns.dbt_updated_at)) ~ ', ' ~ written ~ ')' -%}
+    {%- endif -%}
     {%- set this_run = dbt_cdc._literal(invocation_id) -%}
     {%- set expected = {
         own.insert_process_id: 'coalesce(' ~ own.insert_process_id ~ ', ' ~ this_run ~ ')',
@@ -74,7 +77,7 @@
         own.effective_start_timestamp: dbt_cdc._effective(valid_from, type),
         own.effective_end_timestamp:
             'if(' ~ open ~ ', ' ~ dbt_cdc._high_date(type) ~ ', ' ~ dbt_cdc._effective(valid_to, type) ~ ')',
-        own.insert_timestamp: 'coalesce(' ~ own.insert_timestamp ~ ', ' ~ dbt_cdc._instant(written) ~ ')',
+        own.insert_timestamp: 'coalesce(' ~ own.insert_timestamp ~ ', ' ~ written ~ ')',
         own.update_timestamp:
             'if(' ~ open ~ ', null, coalesce(' ~ own.update_timestamp ~ ', ' ~ dbt_cdc._instant(valid_to) ~ '))',
     } -%}

@@ -74,7 +74,11 @@ def test_a_stock_snapshot_adopts_the_columns_and_stock_dbt_can_go_on_with_it(pro
         assert "records whose operational columns are not filled in" in project.error("snapshot")
     assert project.rows(BY_PROCESS)[3] == (1, "a4", None, None, None, None)
     assert project.rows(BY_PROCESS)[5] == (3, "c", process, None, datetime(2024, 1, 1), HIGH)
+    # as where updated_at was NULL
+    project.sql("update {schema}.s set dbt_updated_at = null where status = 'a4'")
     project.dbt(*ADOPT)
+    stamps = "select insert_timestamp, update_timestamp from {schema}.s where status = 'a4'"
+    assert project.rows(stamps) == [(datetime(2024, 1, 4), None)]
     rows = project.rows(BY_PROCESS)
     ends = [datetime(2024, 1, 2), datetime(2024, 1, 3), datetime(2024, 1, 4), HIGH, HIGH]
     assert [row[5] for row in rows[:5]] == ends

@@ -46,7 +46,7 @@
             if dbt_cdc._dbt_columns().dbt_is_deleted | lower in existing else '')) -%}
     {%- endif -%}
     {%- if options.max_delete_fraction is not none and shape.counts['delete'] > 0 -%}
-        {%- do faults.extend(dbt_cdc._delete_guard_faults(shape, options)) -%}
+        {%- do faults.extend(dbt_cdc._delete_guard_faults(shape, options, existing)) -%}
     {%- endif -%}
     {%- if options.operational_metadata and shape.time_type == 'string' -%}
         {%- do faults.extend(dbt_cdc._updated_at_faults(
@@ -99,16 +99,34 @@
 {%- endmacro -%}
 
 
-{%- macro _delete_guard_faults(shape, options) -%}
+{%- macro _delete_guard_faults(shape, options, existing) -%}
+    {#- Records of deletions are none of the live ones, also where another option closes them by now. -#}
+    {%- set name, deleted = dbt_cdc._dbt_columns().dbt_is_deleted, shape.counts['delete'] -%}
+    {%- set is_deletion = dbt_cdc._is_open() ~ ' and ' ~ dbt_cdc._quote(name) ~ " <=> 'True'" -%}
+    {%- set closes_them = shape.strategy.hard_deletes != 'new_record' and existing.get(name | lower) == 'string'
+                          and name | lower not in shape.source_columns | map('lower') -%}
     {%- set live -%}
         select count(*) from {{ shape.target }}
         where {{ dbt_cdc._is_open() }}
-        {%- if shape.strategy.hard_deletes == 'new_record' %}
-            and not ({{ dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_is_deleted) }} <=> 'True')
+        {%- if closes_them or shape.strategy.hard_deletes == 'new_record' %}
+            and not ({{ is_deletion }})
         {%- endif %}
     {%- endset -%}
-    {%- set live_rows, deleted = run_query(live).rows[0][0] | int, shape.counts['delete'] -%}
-    {%- if live_rows and deleted / live_rows <= options.max_delete_fraction -%}{%- do return([]) -%}{%- endif -%}
+    {%- if closes_them -%}
+        {%- set gone -%}
+        select count(*)
+        from (select * from {{ shape.staging }} where dbt_cdc_kind = 'delete') as gone
+        left anti join (
+            select {{ dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_scd_id) }} as dbt_cdc_deletion
+            from {{ shape.target }}
+            where {{ is_deletion }}
+        ) as deletions
+            on gone.dbt_cdc_scd_id = deletions.dbt_cdc_deletion
+        {%- endset -%}
+        {%- set deleted = run_query(gone).rows[0][0] | int -%}
+    {%- endif -%}
+    {%- set live_rows = run_query(live).rows[0][0] | int -%}
+    {%- if not deleted or live_rows and deleted / live_rows <= options.max_delete_fraction -%}{%- do return([]) -%}{%- endif -%}
     {%- do return([
         "this run would close " ~ deleted ~ " of " ~ live_rows ~ " live records because the source no longer has them ("
         ~ ((deleted / [live_rows, 1] | max) | round(3)) ~ "), more than 'max_delete_fraction' allows (" ~ options.max_delete_fraction

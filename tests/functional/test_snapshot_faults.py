@@ -271,6 +271,11 @@ def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Projec
     supply(project, "(1, 'eu', 'a2'), (2, 'eu', 'b2')", COLUMNS)
     project.dbt("snapshot")
     assert "OK (0 new, 0 changed, 0 deleted)" in project.run_results()["s"]["message"]
+    # also where another option closes them by now
+    project.write({"snapshots/n.yml": second.replace("new_record", "invalidate")})
+    supply(project, "(2, 'eu', 'b2')", COLUMNS)
+    project.dbt("snapshot", "--select", "n")
+    assert project.rows(live) == [(2, "False")]
 
 
 #: What another run does between this run's comparison and its merge: dbt adds columns just then.

@@ -1,16 +1,18 @@
 {#- By column: what is stamped after the watermark, up to the greatest stamp that is there when the model starts. That
     bound becomes the next watermark, so a row that lands while the model runs lies beyond it and is read next time.
-    A view's rows are read beyond it too: it may take its stamp from the clock, and would have none left when the model reads it.
+    A view's rows are read beyond it too: it may take its stamp from the clock, and would have none left when the model reads it. So are
+    those of files, which no catalog tells from a view.
     Rows without a stamp have no place in that order: every run reads them, so that none is lost. -#}
 
 {%- macro _read_by_column(relation, column) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column'} -%}
     {%- set existing, writes = dbt_cdc._load_relation(relation), dbt_cdc._writes_tables() -%}
-    {#- files, as in parquet.`/folder`, can be read and not described -#}
-    {%- if existing is none and writes and not dbt_cdc._can_be_read(relation) -%}
+    {#- files, as in parquet.`/folder`, can be read and are no relation -#}
+    {%- set can_be_read = existing is not none or dbt_cdc._can_be_read(relation) -%}
+    {%- if writes and not can_be_read -%}
         {%- do dbt_cdc._raise_faults(["ref_changes: " ~ edge.source ~ " does not exist; build it first"]) -%}
     {%- endif -%}
-    {%- set columns = dbt_cdc._columns_of(relation) if existing is not none else [] -%}
+    {%- set columns = dbt_cdc._columns_of(relation) if can_be_read else [] -%}
     {%- set stamp = dbt_cdc._column_named(columns, column) -%}
     {%- if columns and stamp is none -%}
         {%- set hint = dbt_cdc._suggestion(column, columns | map(attribute='name') | list) -%}
@@ -29,7 +31,7 @@
     {%- set old = dbt_cdc._known_watermark(edge.source, {'by': 'column', 'column': stamp.name, 'type': stamp.dtype}) -%}
     {#- `compile`, `show` and `docs generate` move nothing, and so need no bound -#}
     {%- set new = dbt_cdc._rows_beyond(relation, stamp, old) if writes else {'bound': none, 'unstamped': true} -%}
-    {%- set is_bounded = writes and not existing.is_view -%}
+    {%- set is_bounded = writes and existing is not none and not existing.is_view -%}
     {%- do edge.update({
         'column': stamp.name, 'type': stamp.dtype, 'watermark': old if new.bound is none else new.bound,
         'sql': 'select * from ' ~ relation ~ ' where ' ~ dbt_cdc._between_watermarks(stamp, old, new, is_bounded),

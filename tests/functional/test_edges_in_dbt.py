@@ -270,6 +270,11 @@ def test_names_that_need_backticks_are_found_as_keys_and_as_upstreams(project: P
     project.configure(quoting={"identifier": True})
     project.sql(f"create table {{schema}}.`a.b` (`Key Id` int, v string) using {project.file_format}")
     project.sql("insert into {schema}.`a.b` values (1, 'a')")
+    folder = f"{project.folder}/landed.d"
+    stamped = "id, timestamp_seconds(id) as cdc_datetime_updated"
+    landed = f"insert overwrite directory '{folder}' using parquet select {stamped}"
+    project.sql(f"{landed} from range(1, 3)")
+    files = f"{{name: files, schema: parquet, tables: [{{name: landed, identifier: {folder}, quoting: {{identifier: true}}}}]}}"
     raw = f"{{name: raw, schema: {schema}, tables: [{{name: dotted, identifier: a.b, quoting: {{identifier: true}}}}]}}"
     python = """
         import dbt_cdc
@@ -282,7 +287,8 @@ def test_names_that_need_backticks_are_found_as_keys_and_as_upstreams(project: P
     key = READER % "`Key Id`"
     project.write(
         {
-            "models/sources.yml": f"sources: [{raw}]",
+            "models/sources.yml": f"sources: [{raw}, {files}]",
+            "models/of_files.sql": READER % "id" + "select * from {{ dbt_cdc.ref_changes(source('files', 'landed')) }}",
             "models/upstream.sql": key + "select * from {{ source('raw', 'dotted') }}",
             "models/by_version.sql": key
             + "select * from {{ dbt_cdc.ref_changes('upstream', by='version') }} -- the new",
@@ -297,15 +303,19 @@ def test_names_that_need_backticks_are_found_as_keys_and_as_upstreams(project: P
     for reader in ("by_version", "dotted", "dotted_python"):
         assert project.rows(f"select `Key Id`, v, _op from {{schema}}.{reader}") == [(1, "a", "i")], reader
     project.sql("insert into {schema}.`a.b` values (2, 'b')")
-    project.dbt("run", "--select", "upstream", "by_version", "changes")
+    project.sql(f"{landed} from range(1, 4)")
+    project.dbt("run", "--select", "upstream", "by_version", "changes", "of_files")
+    assert f"of_files reads 1 rows of parquet.`{folder}` (new ones)" in project.new_log()
+    assert project.rows("select id from {schema}.of_files order by id") == [(1,), (2,), (3,)]
     assert project.rows("select `Key Id`, v, _op from {schema}.by_version order by 1") == [(1, "a", "i"), (2, "b", "i")]
     assert project.rows("select * from {schema}.changes order by k") == [("i", 1, "a"), ("i", 2, "b")]
     edges = "select distinct source, destination from {schema}.cdc_metadata order by all"
-    assert project.rows(edges) == [
+    assert set(project.rows(edges)) == {
         (f"{schema}.`a.b`", f"{schema}.dotted"),
         (f"{schema}.`a.b`", f"{schema}.dotted_python"),
         (f"{schema}.upstream", f"{schema}.by_version"),
-    ]
+        (f"parquet.`{folder}`", f"{schema}.of_files"),
+    }
     project.dbt("run-operation", "cdc_summary")
     _, heading, edges_told = project.new_log().rpartition("rows waiting")
     assert heading and "gone" not in edges_told

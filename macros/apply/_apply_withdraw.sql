@@ -9,9 +9,10 @@
         {%- do return(none) -%}
     {%- endif -%}
     {%- set withdrawn = dbt_cdc._apply_withdraw(plan, plan.batch) -%}
-    {%- do dbt_cdc._apply_check_ledger(plan, 'its image was taken back' if withdrawn != plan.batch else none) -%}
+    {%- set is_kept = withdrawn == plan.batch -%}
+    {%- do dbt_cdc._apply_check_ledger(plan, 'its image ' ~ ('is kept in ' ~ plan.ledger if is_kept else 'was taken back')) -%}
     {%- do dbt_cdc._apply_forget_collected(plan) -%}
-    {%- if withdrawn == plan.batch -%}{%- do return(none) -%}{%- endif -%}
+    {%- if is_kept -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._apply_to_target(plan, [withdrawn]) -%}
     {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_beside_other_image()], wrote='its image was taken back') -%}
 {%- endmacro -%}
@@ -30,10 +31,10 @@
     {%- for batch in pending -%}
         {%- set overtaken = run_query('select max(_dbt_cdc_columns[0]) <> ' ~ dbt_cdc._apply_signature_in(plan.ledger, batch) ~ ' from '
             ~ plan.ledger ~ " where _dbt_cdc_kind = 'begun' and _dbt_cdc_batch = " ~ dbt_cdc._literal(batch))[0][0] -%}
-        {%- if overtaken -%}
+        {%- do left.append(dbt_cdc._apply_withdraw(plan, batch) if overtaken else batch) -%}
+        {%- if left[-1] != batch -%}
             {%- do log('dbt_cdc: an image that an interrupted run recorded beside that of another run is taken back', info=true) -%}
         {%- endif -%}
-        {%- do left.append(dbt_cdc._apply_withdraw(plan, batch) if overtaken else batch) -%}
     {%- endfor -%}
     {%- do return(left) -%}
 {%- endmacro -%}

@@ -7,8 +7,8 @@
 {%- macro _read_by_column(relation, column) -%}
     {%- set edge = {'source': dbt_cdc._edge_name(relation), 'by': 'column'} -%}
     {%- set existing, writes = dbt_cdc._load_relation(relation), dbt_cdc._writes_tables() -%}
-    {#- files, as in parquet.`/folder`, can be read and are no relation -#}
-    {%- set can_be_read = existing is not none or dbt_cdc._can_be_read(relation) -%}
+    {#- files, as in parquet.`/folder`, can be read and are no relation; what is not built yet is asked for by a run alone -#}
+    {%- set can_be_read = existing is not none or (writes and dbt_cdc._can_be_read(relation)) -%}
     {%- if writes and not can_be_read -%}
         {%- do dbt_cdc._raise_faults(["ref_changes: " ~ edge.source ~ " does not exist; build it first"]) -%}
     {%- endif -%}

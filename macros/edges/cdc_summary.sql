@@ -14,10 +14,13 @@
     {#- [mode, watermark, rows waiting, lag] -#}
     {%- set relation = dbt_cdc._relation_called(edge.source) -%}
     {%- set mode = {'column': 'by ' ~ edge.get('column'), 'version': 'by version', 'all': 'all rows', 'reset': 'start again'}[edge.by] -%}
-    {#- asked first: files have no columns to list, a view whose table is gone has them still -#}
+    {#- files, as in parquet.`/folder`, have no columns to list -#}
+    {%- if '/' not in relation.identifier and not adapter.get_columns_in_relation(relation) -%}
+        {%- do return([mode, '-', 'the upstream is gone', '-']) -%}
+    {%- endif -%}
+    {#- such as a view whose table is gone: it has columns still -#}
     {%- if not dbt_cdc._can_be_read(relation) -%}
-        {%- set is_there = adapter.get_columns_in_relation(relation) -%}
-        {%- do return([mode, '-', "the upstream can't be read" if is_there else 'the upstream is gone', '-']) -%}
+        {%- do return([mode, '-', "the upstream can't be read", '-']) -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._columns_of(relation) -%}
     {%- if edge.by == 'version' -%}{%- do return(dbt_cdc._version_state(edge, relation, columns)) -%}{%- endif -%}

@@ -158,7 +158,9 @@ def test_a_strict_session_without_scripts_takes_what_the_package_writes(project:
     image = image.replace("name, seq from", "name, seq, max(seq) over () as version from").replace("'seq'", "'version'")
     write(project, reader=READER, by_version=READER_BY_VERSION, image=image)
     of_view = "select {{ dbt_cdc.hash(['name']) }} as digest from {{ ref('applied') }} where false"
+    later = READER.replace("source('raw', 'people')", "ref('reader')")
     project.write({"snapshots/kept.sql": SNAPSHOT, "models/loaded.py": LOADED, "tests/of_view.sql": of_view})
+    project.write({"models/later.sql": later})
     refused = REFUSED[project.file_format]
     with session_conf(project.spark, {f"spark.sql.{name}": value for name, (value, _) in refused.items()}):
         error = project.error("build")
@@ -171,13 +173,14 @@ def test_a_strict_session_without_scripts_takes_what_the_package_writes(project:
     if project.file_format == "iceberg":  # Delta's are nothing to its nodes, nor to a test, which has no format
         settings["spark.sql.files.ignoreMissingFiles"] = "true"
     with session_conf(project.spark, settings):
+        project.dbt("compile")  # of readers whose upstreams are not built yet, too
         project.dbt("build")
         supply(project, "('a', 2)", "('b', 3)")
         for table in ("applied", "image"):  # a purge is due
             aging = "set _dbt_cdc_processed_at = _dbt_cdc_processed_at - interval 3 days"
             project.sql(f"update {{schema}}.{table}__events {aging}")
         project.dbt("build")
-    for table in ("applied", "reader", "by_version", "image", "loaded"):
+    for table in ("applied", "reader", "later", "by_version", "image", "loaded"):
         assert project.rows(f"select name, seq from {{schema}}.{table} order by 1") == [("a", 2), ("b", 3)], table
     assert project.rows("select name, seq, dbt_valid_to is null from {schema}.kept order by 1, 2") == [
         ("a", 1, False),
@@ -189,7 +192,11 @@ def test_a_strict_session_without_scripts_takes_what_the_package_writes(project:
     begun = "select count(*) from {schema}.image__events where _dbt_cdc_kind = 'begun'"
     assert project.rows(begun) == [(2,)]
     edges = "select tracked_by, column_type, watermark is null, count(*) from {schema}.cdc_metadata group by 1, 2, 3 order by 1"
-    assert project.rows(edges) == [("column", "timestamp", False, 2), ("version", None, False, 2)]
+    assert project.rows(edges) == [("column", "timestamp", False, 4), ("version", None, False, 2)]
+    project.sql("drop table {schema}.people")
+    with session_conf(project.spark, settings):
+        project.dbt("run-operation", "cdc_summary")
+    assert "the upstream is gone" in project.new_log()
 
 
 @pytest.mark.one_format("iceberg")

@@ -15,7 +15,7 @@
 
 
 {%- macro _apply_build(plan) -%}
-    {#- {{ this }} from the whole ledger, which has just been made; _apply_finish_build looks what came meanwhile. -#}
+    {#- {{ this }} from the whole ledger, made just now or by a run that was killed; _apply_finish_build looks what came meanwhile. -#}
     {%- do dbt_cdc._for_format('delete_old_metadata', plan.format)(plan.ledger) -%}
     {%- set restart = dbt_cdc._restart_change_log(this) -%}
     {%- if restart -%}{%- do run_query(restart) -%}{%- endif -%}

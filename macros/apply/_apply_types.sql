@@ -18,7 +18,7 @@
                 {%- set moments_only = '(select ' ~ moment.sql ~ ' as moment from ' ~ plan.stage ~ ') as batch' -%}
                 {%- do moment.update(parts=dbt_cdc._types_as_spelled(moments_only, 'moment.*').keys() | list) -%}
             {%- endif -%}
-            {%- if dbt_cdc._lacks_equality(type) or type == 'void' or type.startswith(('interval', 'time(', 'string collate')) -%}
+            {%- if dbt_cdc._lacks_equality(type) or type == 'void' or type.startswith('string collate') or dbt_cdc._unkept_kinds(type) -%}
                 {%- do faults.append(row[0] ~ " must be of a type that sorts and that tables keep, got " ~ type) -%}
             {%- endif -%}
         {%- elif row[0] == 'columns_to_update' -%}

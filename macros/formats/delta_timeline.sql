@@ -4,7 +4,7 @@
     {#- Of thousands of commits mostly few have come since a version: no more of them are read where these can tell what came. (Where
         columns may have changed, so may how they are mapped, as older commits say.) -#}
     {%- set properties = dbt_cdc._table_properties(relation) -%}
-    {%- if since is not none and modules.re.fullmatch('[0-9]+', since | string) -%}
+    {%- if dbt_cdc._is_number(since | string) -%}
         {%- set margin = 100 -%}{#- commits of one time get times that grow, by those before them in what is read -#}
         {%- set commits = dbt_cdc._delta_commits(relation, newest=2 * margin) -%}
         {%- set timeline = dbt_cdc._delta_timeline_of(commits, properties) -%}

@@ -5,13 +5,12 @@
 
 
 {%- macro iceberg__hash_diff_properties() -%}
-    {%- do return({
-        'write.merge.isolation-level': 'serializable',
+    {%- do return(dict(dbt_cdc.iceberg__isolation(), **{
         'write.merge.mode': 'merge-on-read',
         'write.update.mode': 'merge-on-read',
         'write.delete.mode': 'merge-on-read',
         'write.distribution-mode': 'none',
-    }) -%}
+    })) -%}
 {%- endmacro -%}
 
 

@@ -1,7 +1,7 @@
 {%- macro _own_columns(existing) -%}
     {#- A table's columns (of the table as it exists) without those that its format or this package keeps in it. -#}
-    {%- set columns = [] -%}
-    {%- for column in dbt_cdc._plain_columns(existing) if not column.name.startswith('_dbt_cdc_') -%}
+    {%- set columns, format = [], dbt_cdc._format_of(existing) -%}
+    {%- for column in dbt_cdc._columns_of(existing) if dbt_cdc._is_own_column(column.name, format) -%}
         {%- do columns.append(column) -%}
     {%- endfor -%}
     {%- do return(columns) -%}

@@ -43,14 +43,24 @@
 
 
 {%- macro _unkept_faults(columns, place) -%}
-    {#- Of types that no table keeps. `place`: where the columns are made. (In `struct<interval:int>` it is a field's name.) -#}
-    {%- set unit, faults = '(year|month|day|hour|minute|second)', [] -%}
-    {%- set kinds = {'intervals': 'interval(?=$|[<>,]| ' ~ unit ~ ')', 'times of day': 'time[(][0-9][)]'} -%}
+    {#- Of types that no table keeps. `place`: where the columns are made. -#}
+    {%- set faults = [] -%}
     {%- for column in columns -%}
-        {%- for kind, type in kinds.items() if modules.re.search('(^|[<,:])' ~ type ~ '(?![^<>,]*:)', column.dtype) -%}
+        {%- for kind in dbt_cdc._unkept_kinds(column.dtype) -%}
             {%- do faults.append("column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", and tables keep no " ~ kind
                                  ~ ": cast it in the " ~ place) -%}
         {%- endfor -%}
     {%- endfor -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _unkept_kinds(type) -%}
+    {#- What a type is, or has within, that no table keeps. (In `struct<interval:int>` it is a field's name.) -#}
+    {%- set unit, found = '(year|month|day|hour|minute|second)', [] -%}
+    {%- set kinds = {'intervals': 'interval(?=$|[<>,]| ' ~ unit ~ ')', 'times of day': 'time[(][0-9][)]'} -%}
+    {%- for kind, pattern in kinds.items() if modules.re.search('(^|[<,:])' ~ pattern ~ '(?![^<>,]*:)', type) -%}
+        {%- do found.append(kind) -%}
+    {%- endfor -%}
+    {%- do return(found) -%}
 {%- endmacro -%}

@@ -2,7 +2,7 @@
 
 {%- macro _retyped_faults(strategy, source_columns, target, existing) -%}
     {#- Values of another kind, asked before anything is compared. -#}
-    {%- set faults, keys = [], dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) | map('lower') | list -%}
+    {%- set faults, keys = [], dbt_cdc._key_columns_of(strategy) -%}
     {#- the record of a deletion has the last values or the source's, so that both have to be of one type -#}
     {%- set deleted_keep_values = strategy.hard_deletes == 'new_record' -%}
     {%- for column in source_columns if column.name | lower in existing -%}

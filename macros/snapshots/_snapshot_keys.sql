@@ -22,6 +22,12 @@
 {%- endmacro -%}
 
 
+{%- macro _key_columns_of(strategy) -%}
+    {#- Their names in lower case, where they are columns. -#}
+    {%- do return(dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) | map('lower') | list) -%}
+{%- endmacro -%}
+
+
 {%- macro _text_keys(strategy, types) -%}
     {#- The text columns that a key is made of, as far as its text shows. `types`: by lower-case name. -#}
     {%- set keys, names = dbt_cdc._keys(strategy) | join(' '), [] -%}

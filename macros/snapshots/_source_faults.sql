@@ -25,7 +25,7 @@
 {%- macro _blank_partition_faults(strategy, sql, columns, table=none) -%}
     {#- Empty texts in a column of partition_by, where the format keeps NULL for them: a key would not be found again, and a checked
         column differ in every run. -#}
-    {%- set faults, counted, keys = [], {}, dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) | map('lower') | list -%}
+    {%- set faults, counted, keys = [], {}, dbt_cdc._key_columns_of(strategy) -%}
     {%- set compared = [] -%}
     {%- for column in columns if column.name | lower in keys or dbt_cdc._is_checked(column.name) -%}
         {%- do compared.append(column) -%}

@@ -55,7 +55,7 @@
 
 
 {%- macro _key_type_faults(columns, strategy) -%}
-    {%- set faults, keys = [], dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) | map('lower') | list -%}
+    {%- set faults, keys = [], dbt_cdc._key_columns_of(strategy) -%}
     {%- for column in columns if column.name | lower in keys and dbt_cdc._lacks_equality(column.dtype) -%}
         {%- do faults.append("unique_key: column '" ~ column.name ~ "' is of type " ~ column.dtype ~ ", whose values Spark does not"
             ~ " compare: make text of it in the snapshot's query (to_json)") -%}

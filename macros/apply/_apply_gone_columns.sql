@@ -1,15 +1,11 @@
 {#- Columns that others have taken from {{ this }}. -#}
 {%- macro _apply_gone_column_faults(options, state, recorded, known) -%}
-    {#- `recorded`, the ledger's, but for `known`, the table's own: what is recorded next would lack their values. Those that a
-        killed run has added to the ledger alone have none there. And the ends of the intervals, if they have their names still. -#}
+    {#- `recorded`, the ledger's, but for `known`, the table's own: what is recorded next would lack their values. And the ends of
+        the intervals, if they have their names still. -#}
     {%- if not state.kept or state.rebuild -%}{%- do return([]) -%}{%- endif -%}
     {%- set there = known | map(attribute='name') | map('lower') | list -%}
-    {%- set made_with = fromjson(state.kept['dbt_cdc.columns']) | map('lower') | list -%}
-    {%- set gone, later = [], [] -%}
-    {%- for column in recorded if column.name | lower not in there -%}
-        {%- do (gone if column.name | lower in made_with else later).append(column.name) -%}
-    {%- endfor -%}
-    {%- do gone.extend(later | reject('in', dbt_cdc._apply_null_columns(state.ledger, later)) | list) -%}
+    {%- set gone = [] -%}
+    {%- for column in recorded if column.name | lower not in there -%}{%- do gone.append(column.name) -%}{%- endfor -%}
     {%- if not dbt_cdc._apply_drift_faults(dbt_cdc._apply_kept_options(options), state.kept) -%}
         {%- for name in dbt_cdc._apply_interval_columns(dbt_cdc._apply_intervals(options)) if name | lower not in there -%}
             {%- do gone.append(name) -%}

@@ -1,6 +1,7 @@
 {#- Columns that are new to the feed. -#}
 {%- macro _apply_add_columns(plan, relations) -%}
-    {#- New columns, in the ledger first: a killed run finds out by looking at each table what is still to be added. -#}
+    {#- New columns, in {{ this }} first: what only that has is somebody else's to another run that begins in between, which so learns of
+        them from the ledger later. A killed run finds out by looking at each table what is still to be added. -#}
     {%- set given = {} -%}
     {%- for column in plan.new -%}{%- do given.update({column.name: plan.types[column.name | lower]}) -%}{%- endfor -%}
     {%- for relation in relations if given -%}

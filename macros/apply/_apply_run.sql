@@ -63,7 +63,7 @@
         {%- do dbt_cdc._apply_finish_build(plan, pending) -%}
     {%- elif pending -%}
         {%- do log('dbt_cdc: finishing ' ~ pending | length ~ ' batch(es) that an interrupted run left', info=true) -%}
-        {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
+        {%- do dbt_cdc._apply_add_columns(plan, [plan.target, plan.ledger]) -%}
         {%- do dbt_cdc._apply_to_target(plan, pending, markers.everything or pending != markers.pending) -%}
     {%- endif -%}
     {%- if plan.rebuild or pending -%}
@@ -121,7 +121,7 @@
         {%- do return(none) -%}
     {%- endif -%}
     {%- if not plan.rows or not (plan.fresh or plan.image_versions) -%}{%- do return(none) -%}{%- endif -%}
-    {%- do dbt_cdc._apply_add_columns(plan, [plan.ledger, plan.target]) -%}
+    {%- do dbt_cdc._apply_add_columns(plan, [plan.target, plan.ledger]) -%}
     {%- set record -%}
 insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') }})
 {{ dbt_cdc._apply_record_query(plan) }}

@@ -30,19 +30,20 @@ moments as (
     select
         {{ identity }},
         count_if(_dbt_cdc_is_given) as _dbt_cdc_events,
-        count_if(_dbt_cdc_is_given and not _dbt_cdc_is_known) as _dbt_cdc_fresh,
-        count_if(_dbt_cdc_is_given and not _dbt_cdc_is_known and _dbt_cdc_kind = 'truncate') as _dbt_cdc_fresh_truncates,
+        count_if(_dbt_cdc_is_fresh) as _dbt_cdc_fresh,
+        count_if(_dbt_cdc_is_fresh and _dbt_cdc_kind = 'truncate') as _dbt_cdc_fresh_truncates,
         count_if(_dbt_cdc_kind = 'upsert') > 1 and bool_or(_dbt_cdc_is_given and _dbt_cdc_kind = 'upsert')
             as _dbt_cdc_contradictory
-    from distinct_events
+    from weighed
     group by {{ identity }}
 )
 {%- endmacro -%}
 
 
 {%- macro _apply_distinct_step(plan) -%}
-{#- Each event once: whether the batch gives it, whether the ledger has it. -#}
+{#- Each event once: whether the batch gives it, whether the ledger has it, whether it is to be recorded. -#}
 {%- set identity = dbt_cdc._quoted_list(dbt_cdc._apply_event_identity(plan)) | join(', ') -%}
+{%- set key = dbt_cdc._quoted_list(plan.key) | join(', ') -%}
 distinct_events as (
     select
         {{ identity }},
@@ -50,7 +51,39 @@ distinct_events as (
         bool_or({{ 'not _dbt_cdc_given' if plan.collected else 'false' }}) as _dbt_cdc_is_known
     from {{ plan.touched if plan.collected else 'events' }}
     group by {{ identity }}
+),
+
+weighed as (
+    select *, _dbt_cdc_is_given and {{ dbt_cdc._apply_is_fresh(plan) }} as _dbt_cdc_is_fresh
+    from distinct_events
+    window
+        of_key as (partition by {{ key }}),
+        before as (
+            partition by {{ key }} order by _dbt_cdc_sequence, _dbt_cdc_kind rows between unbounded preceding and 1 preceding
+        )
 )
+{%- endmacro -%}
+
+
+{%- macro _apply_is_fresh(plan) -%}
+    {#- Whether a given event is to be recorded, as a condition on distinct events. What a purge has forgotten may be given again, day by
+        day: what the ledger has kept of its key is not recorded with it once more. -#}
+    {%- if not plan.collected -%}{%- do return('true') -%}{%- endif -%}
+    {%- set last = "max(if(_dbt_cdc_is_known%s, _dbt_cdc_sequence, null)) over %s" -%}
+    {%- set is_delete, is_upsert = " and _dbt_cdc_kind = 'delete'", " and _dbt_cdc_kind = 'upsert'" -%}
+    {%- if plan.intervals and not plan.moments.system -%}
+        {#- a delete that ends no version is, behind a new event: a purge that this run does not see may take the old one away, and
+            what it outdoes would be live -#}
+        {%- set upsert, delete = last % (is_upsert, 'before'), last % (is_delete, 'before') -%}
+        {%- set is_idle = "coalesce(" ~ upsert ~ " <= " ~ delete ~ ", " ~ upsert ~ " is null)" -%}
+        {%- set is_behind = "coalesce(_dbt_cdc_sequence >= min(if(_dbt_cdc_is_known, null, _dbt_cdc_sequence)) over of_key, false)" -%}
+        {%- do return("(not _dbt_cdc_is_known or (_dbt_cdc_kind = 'delete' and " ~ is_idle ~ " and " ~ is_behind ~ "))") -%}
+    {%- elif not plan.intervals and plan.options.source_kind == 'feed' -%}
+        {#- what a recorded one has outdone is not: a purge would forget it -#}
+        {%- set outdoing = last % (is_delete if plan.payload | selectattr('partial') | list else '', 'of_key') -%}
+        {%- do return("not _dbt_cdc_is_known and (_dbt_cdc_kind = 'truncate' or coalesce(_dbt_cdc_sequence >= " ~ outdoing ~ ", true))") -%}
+    {%- endif -%}
+    {%- do return("not _dbt_cdc_is_known") -%}
 {%- endmacro -%}
 
 

@@ -1,4 +1,4 @@
-{#- The ledger, `<model>__events`: all events ever given, each once but for some, and markers. Runs add to it, batch by
+{#- The ledger, `<model>__events`: all events given that can still matter (_apply_is_fresh), and markers. Runs add to it, batch by
     batch; a purge takes out what is forgotten, and an image that can't be applied is taken back:
       upsert, delete      events, with the batch they came in and when that was
       truncate            SCD 1: everything up to its sequence is gone
@@ -20,7 +20,7 @@
 with {{ dbt_cdc._apply_collected_events(plan) if plan.collected else dbt_cdc._apply_batch_events(plan) }}
 {%- if has_known %},
 
-{{ dbt_cdc._apply_given_before(plan) }}
+{{ dbt_cdc._apply_distinct_step(plan) }}
 {%- endif %}
 
 {# the order of _apply_ledger_columns -#}
@@ -30,7 +30,8 @@ select
     {%- for column in plan.payload %}, {{ dbt_cdc._quote(column.name) }}{% endfor %}
 from events
 {%- if has_known %}
-left anti join known on {{ dbt_cdc._same(dbt_cdc._apply_event_identity(plan), 'events', 'known') }}
+left semi join weighed
+    on {{ dbt_cdc._same(dbt_cdc._apply_event_identity(plan), 'events', 'weighed') }} and weighed._dbt_cdc_is_fresh
 {%- endif %}
 union all
 {{ dbt_cdc._apply_marker(dbt_cdc._apply_ledger_columns(plan), 'begun', plan.batch,
@@ -39,30 +40,6 @@ union all
 {%- if plan.image_versions %}
 from ({{ plan.image_versions }}) as image_versions
 {%- endif %}
-{%- endmacro -%}
-
-
-{%- macro _apply_given_before(plan) -%}
-{#- What of the batch need not be recorded again. A delete is, if a new event of its key comes before it: a purge that this run does
-    not see may take the old one away, and what it outdoes would be live again. So is an upsert under SCD 1, where that purge takes
-    those before a delete, too. -#}
-{{ dbt_cdc._apply_distinct_step(plan) }},
-
-beside as (
-    select
-        *,
-        min(if(_dbt_cdc_is_known, null, _dbt_cdc_sequence)) over (partition by {{ dbt_cdc._quoted_list(plan.key) | join(', ') }})
-            as _dbt_cdc_first_new
-    from distinct_events
-    where _dbt_cdc_is_given
-),
-
-known as (
-    select *
-    from beside
-    where _dbt_cdc_is_known
-        and not ({{ "_dbt_cdc_kind = 'delete' and " if plan.intervals }}coalesce(_dbt_cdc_sequence >= _dbt_cdc_first_new, false))
-)
 {%- endmacro -%}
 
 

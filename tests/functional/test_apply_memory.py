@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -138,8 +139,9 @@ DELETES = {
     "the fourth batch": 0,
 }
 
-#: table: how many batches its ledger knows to be done; a purge that was due forgets the old one, not that of its run
-BATCHES = {"young1": 1, "young2": 1, "night1": 1, "dated": 1, "kept1": 2}
+#: table: how many batches its ledger knows to be done; a purge that was due forgets the old one, not that of its run. All of
+#: the second one of `kept1` is outdone by deletes
+BATCHES = {"young1": 1, "young2": 1, "night1": 1, "dated": 1, "kept1": 1, "kept2": 2}
 
 
 @dataclass
@@ -260,8 +262,44 @@ def test_a_purge_forgets_that_old_batches_are_done_and_old_purges_and_not_that_t
 
 @pytest.mark.one_format("iceberg")
 def test_a_purge_looks_at_keys_with_events_since_the_last_one_and_after_a_truncate_at_all(memory: Memory) -> None:
-    # truncated up to 5, then up to 7; what was outdone before the last purge and is still there would have been late
-    assert memory.emptied == {"nothing new": [(1, 3), (2, 6), (2, 7)], "a truncate": []}
+    # truncated up to 5, then up to 7; what was truncated before the last purge and is still there would have been late
+    assert memory.emptied == {"nothing new": [(1, 3), (2, 7)], "a truncate": []}
+
+
+#: A feed that is given whole in each run, and the last events of each key that its ledger has by then.
+WHOLE = (
+    "(1, 'a', 'U', 1), (1, 'b', 'U', 5), (2, 'a', 'U', 1), (2, 'b', 'U', 3), (2, null, 'D', 5),"
+    " (3, null, 'D', 1), (3, 'b', 'U', 3), (3, null, 'D', 5), (4, 'a', 'U', 1), (4, null, 'D', 3), (4, 'b', 'U', 5), (4, 'c', 'U', 6)"
+)
+
+
+@pytest.mark.one_format("iceberg")
+def test_a_whole_feed_given_again_and_again_is_recorded_once(project: Project) -> None:
+    kinds = {"whole1": {}, "whole_nulls1": {"ignore_null_updates": True}, "whole2": {"stored_as_scd_type": 2}}
+    project.write({f"models/{name}.sql": model(COLUMNS, [WHOLE], **more, **AT_ONCE) for name, more in kinds.items()})
+    for _ in range(3):  # the second and the third have a purge that forgets deletes, with what they outdid
+        project.dbt("run", "--vars", "{run: 0}")
+    events = "select id, _dbt_cdc_sequence, _dbt_cdc_kind from {schema}.%s__events where id is not null order by 1, 2"
+    every = [
+        (int(key), int(sequence), {"U": "upsert", "D": "delete"}[kind])
+        for key, kind, sequence in re.findall(r"\((\d), \S+, '(.)', (\d)\)", WHOLE)
+    ]
+    outdone = {(1, 1), (4, 1), (4, 3), (4, 5)}  # by an event that is never forgotten
+    assert project.rows(events % "whole1") == [event for event in every if event[:2] not in outdone]
+    assert project.rows(events % "whole_nulls1") == every
+    assert project.rows(events % "whole2") == every
+    assert project.rows("select * from {schema}.whole1 order by id") == [(1, "b"), (4, "c")]
+    assert project.rows("select * from {schema}.whole_nulls1 order by id") == [(1, "b"), (4, "c")]
+    assert project.rows("select * from {schema}.whole2 order by 1, 3") == [
+        (1, "a", 1, 5),
+        (1, "b", 5, None),
+        (2, "a", 1, 3),
+        (2, "b", 3, 5),
+        (3, "b", 3, 5),
+        (4, "a", 1, 3),
+        (4, "b", 5, 6),
+        (4, "c", 6, None),
+    ]
 
 
 @pytest.mark.only_format("iceberg")

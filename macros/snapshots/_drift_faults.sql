@@ -75,11 +75,14 @@
 
 
 {%- macro _start_fault(shape, kept, given, harm) -%}
-    {#- Of the type of dbt_valid_from. What dbt itself takes for the time of a run is not in the snapshot's query. -#}
+    {#- Of the type of dbt_valid_from. What dbt itself takes for the time of a run is not in the snapshot's query; where it has no
+        zone it has to be UTC, as the times of deletes are (_run_time). -#}
     {%- set start = dbt_cdc._dbt_columns().dbt_valid_from -%}
     {%- if shape.strategy.updated_at | trim == snapshot_get_time() | trim -%}
+        {%- set clock = "convert_timezone('UTC', cast(current_timestamp() as timestamp_ntz))" -%}
         {%- do return("column '" ~ start ~ "' of " ~ shape.target ~ " is " ~ kept ~ ", got " ~ given ~ " from the time of the run, "
-                      ~ harm ~ ": set updated_at: cast(current_timestamp() as " ~ kept ~ ")") -%}
+                      ~ harm ~ ": set updated_at: cast(" ~ ('current_timestamp()' if kept == 'timestamp' else clock)
+                      ~ " as " ~ kept ~ ")") -%}
     {%- endif -%}
     {%- do return(dbt_cdc._type_fault(shape.target, start, kept, given, "updated_at, " ~ harm)) -%}
 {%- endmacro -%}

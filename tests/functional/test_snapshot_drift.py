@@ -90,9 +90,10 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
         )
     write(project, "zoned", BY_TIME, known, known)
     write(project, "was_text", BY_TIME, *["select 1 as id, '2024-01-10 10:00:00' as at"] * 2)
-    by_clock = "strategy='check', check_cols=['v'], updated_at=%s"
+    by_clock = "strategy='check', check_cols=['v'], hard_deletes='invalidate', updated_at=%s"
     clocks = "select 1 as id, 'a' as v, timestamp_ntz '2024-01-01 10:00:00' as at"
-    write(project, "clocks", by_clock % "'at'", clocks, clocks)
+    two_clocks = f"{clocks} union all select 2, 'gone', timestamp_ntz '2024-01-01 10:00:00'"
+    write(project, "clocks", by_clock % "'at'", two_clocks, two_clocks)
     write(project, "shifted", BY_TIME, SHIFTED, SHIFTED)
     with in_zone(project, "Pacific/Kiritimati"):  # where it is tomorrow for most of the day
         for number in range(4):
@@ -132,9 +133,9 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
         for kept, given in (("timestamp", "timestamp_ntz"), ("string", "timestamp")):
             shifted = "from updated_at, which the session's time zone would shift: cast it"
             assert f"is {kept}, got {given} {shifted}" in said
-        of_the_run = "cast(current_timestamp() as timestamp_ntz)"
+        of_the_run = "cast(convert_timezone('UTC', cast(current_timestamp() as timestamp_ntz)) as timestamp_ntz)"
         assert f"the time of the run, which the session's time zone would shift: set updated_at: {of_the_run}" in said
-        write(project, "clocks", by_clock % f"'{of_the_run}'", "", clocks.replace("'a'", "'b'"))
+        write(project, "clocks", by_clock % f'"{of_the_run}"', "", clocks.replace("'a'", "'b'"))
         run(project, 1, "--select", "clocks")
     run(project, 1, "--select", "shifted")  # in UTC they are the same
     ten = datetime(2024, 1, 1, 10)
@@ -158,10 +159,16 @@ def test_times_that_come_late_or_lie_in_another_zones_day_make_versions_that_fol
         (1, "2024-01-10 10:00:00", "2024-01-10 10:00:00", None)
     ]
     old = "dbt_valid_from = timestamp_ntz '2024-01-01 10:00:00'"
-    clocks = (
-        f"select v, {old}, dbt_valid_to is null, typeof(dbt_valid_from) from {{schema}}.clocks order by dbt_valid_from"
-    )
-    assert project.rows(clocks) == [("a", True, False, "timestamp_ntz"), ("b", False, True, "timestamp_ntz")]
+    clocks = f"select v, {old}, dbt_valid_to is null, typeof(dbt_valid_from) from {{schema}}.clocks order by v"
+    assert project.rows(clocks) == [
+        ("a", True, False, "timestamp_ntz"),
+        ("b", False, True, "timestamp_ntz"),
+        ("gone", True, False, "timestamp_ntz"),
+    ]
+    # a change and a delete of one run are of one clock
+    of_one_run = "select dbt_valid_to from {schema}.clocks where v <> 'b' union all select dbt_valid_from from {schema}.clocks where v = 'b'"
+    changed, deleted, began = (row[0] for row in project.rows(of_one_run))
+    assert changed == deleted == began < datetime.now(timezone.utc).replace(tzinfo=None)
     for name, rows_found in by_run.items():
         first, second, gone, back, new = rows_found
         day = datetime(2024, 1, 1)

@@ -18,6 +18,15 @@
 {%- endmacro -%}
 
 
+{%- macro _has_deletion_records(strategy, existing, source_columns) -%}
+    {#- Whether dbt_is_deleted says of the table's records that they stand for deletions, also since hard_deletes was changed from
+        new_record: unless the source has a column of that name. `source_columns`: names. -#}
+    {%- set name = dbt_cdc._dbt_columns().dbt_is_deleted | lower -%}
+    {%- do return(strategy.hard_deletes == 'new_record'
+                  or (existing.get(name) == 'string' and name not in source_columns | map('lower'))) -%}
+{%- endmacro -%}
+
+
 {%- macro _deletion_column_faults(strategy, target, existing) -%}
     {%- if strategy.hard_deletes != 'new_record' -%}{%- do return([]) -%}{%- endif -%}
     {%- set name = dbt_cdc._dbt_columns().dbt_is_deleted -%}

@@ -6,6 +6,7 @@
     {%- set keys = dbt_cdc._key_names(strategy) -%}
     {%- set no_source, no_record = 'source_data.' ~ keys[0] ~ ' is null', 'snapshotted_data.' ~ keys[0] ~ ' is null' -%}
     {%- set new_record = strategy.hard_deletes == 'new_record' -%}
+    {%- set has_deletions = dbt_cdc._has_deletion_records(strategy, existing, source_columns | map(attribute='name') | list) -%}
     {%- set is_deleted = "snapshotted_data." ~ dbt_cdc._quote(columns.dbt_is_deleted) ~ " <=> 'True'" -%}
     {#- the source under `--empty` or `--sample` says nothing about what was deleted -#}
     {%- set sees_deletes = strategy.hard_deletes in ('invalidate', 'new_record') and not dbt_cdc._reads_a_part() -%}
@@ -49,7 +50,7 @@
             or ({{ no_source }}{% if new_record %} and not ({{ is_deleted }}){% endif %})
             {#- a row that is gone differs from its record in every column: that says nothing #}
             or (not {{ no_source }}
-                and ({{ dbt_cdc._row_changed(strategy, source_columns, existing) }}{% if new_record %} or {{ is_deleted }}{% endif %}))
+                and ({{ dbt_cdc._row_changed(strategy, source_columns, existing) }}{% if has_deletions %} or {{ is_deleted }}{% endif %}))
     )
 
     select *, {{ snapshot_get_time() }} as dbt_cdc_now, {{ dbt_cdc._scd_id(strategy) | trim }} as dbt_cdc_new_scd_id

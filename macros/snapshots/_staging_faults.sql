@@ -103,16 +103,15 @@
     {#- Records of deletions are none of the live ones, also where another option closes them by now. -#}
     {%- set name, deleted = dbt_cdc._dbt_columns().dbt_is_deleted, shape.counts['delete'] -%}
     {%- set is_deletion = dbt_cdc._is_open() ~ ' and ' ~ dbt_cdc._quote(name) ~ " <=> 'True'" -%}
-    {%- set closes_them = shape.strategy.hard_deletes != 'new_record' and existing.get(name | lower) == 'string'
-                          and name | lower not in shape.source_columns | map('lower') -%}
+    {%- set has_deletions = dbt_cdc._has_deletion_records(shape.strategy, existing, shape.source_columns) -%}
     {%- set live -%}
         select count(*) from {{ shape.target }}
         where {{ dbt_cdc._is_open() }}
-        {%- if closes_them or shape.strategy.hard_deletes == 'new_record' %}
+        {%- if has_deletions %}
             and not ({{ is_deletion }})
         {%- endif %}
     {%- endset -%}
-    {%- if closes_them -%}
+    {%- if has_deletions and shape.strategy.hard_deletes != 'new_record' -%}
         {%- set gone -%}
         select count(*)
         from (select * from {{ shape.staging }} where dbt_cdc_kind = 'delete') as gone

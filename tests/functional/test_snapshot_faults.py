@@ -271,11 +271,11 @@ def test_an_empty_source_closes_nothing_beyond_the_allowed_share(project: Projec
     supply(project, "(1, 'eu', 'a2'), (2, 'eu', 'b2')", COLUMNS)
     project.dbt("snapshot")
     assert "OK (0 new, 0 changed, 0 deleted)" in project.run_results()["s"]["message"]
-    # also where another option closes them by now
+    # also where another option closes them by now; and what returns is live again, without a change, too
     project.write({"snapshots/n.yml": second.replace("new_record", "invalidate")})
-    supply(project, "(2, 'eu', 'b2')", COLUMNS)
+    supply(project, "(2, 'eu', 'b2'), (4, 'eu', 'd')", COLUMNS)
     project.dbt("snapshot", "--select", "n")
-    assert project.rows(live) == [(2, "False")]
+    assert project.rows(live) == [(2, "False"), (4, None)]
 
 
 #: What another run does between this run's comparison and its merge: dbt adds columns just then.

@@ -1,5 +1,5 @@
-{#- Columns that a snapshot's configuration names, looked for in its source before anything is written. A key and updated_at may
-    be expressions, check_cols are columns only; dbt writes all of them into its SQL as they stand. -#}
+{#- Columns that a snapshot's configuration names, looked for in its source, and those of a key in its table, before anything is written.
+    A key and updated_at may be expressions, check_cols are columns only; dbt writes all of them into its SQL as they stand. -#}
 
 {%- macro _named_column_faults(names, strategy=none) -%}
     {#- `strategy`: none: of check_cols alone. -#}
@@ -21,6 +21,18 @@
                 {%- do faults.append(option ~ ": the source has no such column: " ~ dbt_cdc._unknown_name('column', name, names)) -%}
             {%- endif -%}
         {%- endfor -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _table_key_faults(strategy, columns, target, existing) -%}
+    {#- Columns of the key that the source has and the table has not. -#}
+    {%- set given, faults = columns | map(attribute='name') | map('lower') | list, [] -%}
+    {%- for name in dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) if name | lower in given and name | lower not in existing -%}
+        {%- do faults.append(target ~ " has no column '" ~ name ~ "', which unique_key names: rename the one that the table has for it"
+            ~ " (alter table " ~ target ~ " rename column ...), add and fill it by hand, or give the source's its older name in the"
+            ~ " snapshot's query") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
 {%- endmacro -%}

@@ -208,6 +208,13 @@ def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_th
     project.write({"snapshots/s.yml": right.replace("[status,", "[statsu,")})
     error = project.error("snapshot")
     assert "check_cols: the source has no such column: unknown column 'statsu', did you mean 'status'?" in error
+    # a key that was renamed in the source
+    supply(project, "(1, 'EU', 'a', 5)", "order_id, `the region`, status, 2020_sales")
+    project.write({"snapshots/s.yml": right.replace("[id,", "['`order_id`',")})
+    error = project.error("snapshot")
+    assert (
+        f"{project.schema}.s has no column 'order_id', which unique_key names: rename the one that the table" in error
+    )
     assert project.rows("select count(*) from {schema}.s") == [(2,)]
 
 

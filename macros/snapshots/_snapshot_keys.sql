@@ -61,6 +61,14 @@
 {%- endmacro -%}
 
 
+{%- macro _key_text(strategy) -%}
+    {#- For errors, of a row of the changes. -#}
+    {%- set texts = [] -%}
+    {%- for name in dbt_cdc._numbered(dbt_cdc._keys(strategy)) -%}{%- do texts.append('cast(' ~ name ~ ' as string)') -%}{%- endfor -%}
+    {%- do return("concat_ws(', ', " ~ texts | join(', ') ~ ')') -%}
+{%- endmacro -%}
+
+
 {%- macro _same_numbered(keys, left, right) -%}
     {#- The condition of a join by two prefixes of those names. -#}
     {%- set same = [] -%}

@@ -35,8 +35,8 @@
     {%- set faults = dbt_cdc._source_key_faults(
         dbt_cdc._keys(strategy), repeated_rows, counts['without_key'] | int, counts['repeated'] | int, 'max(dbt_cdc_copies)') -%}
     {%- if counts['several_open'] | int > 0 -%}
-        {%- do faults.append(counts['several_open'] ~ " key(s) have several open records in " ~ target_relation
-            ~ ": close all but one of each by hand, then run again") -%}
+        {%- do faults.append(counts['several_open'] ~ " key(s) have several open records in " ~ target_relation ~ ", such as "
+            ~ dbt_cdc._several_open_keys(shape) ~ ": close all but one of each by hand, then run again") -%}
     {%- endif -%}
     {%- if counts['open_without_key'] | int > 0 -%}
         {%- do faults.append(counts['open_without_key'] ~ " open record(s) in " ~ target_relation ~ " have NULL in unique_key "
@@ -57,6 +57,21 @@
         {%- do faults.extend(dbt_cdc._old_open_end_faults(shape, existing)) -%}
     {%- endif -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _several_open_keys(shape) -%}
+    {%- set keys = dbt_cdc._numbered(dbt_cdc._keys(shape.strategy)) -%}
+    {%- set found -%}
+        select {{ dbt_cdc._key_text(shape.strategy) }} as several_open
+        from {{ shape.staging }}
+        where {{ keys | join(' is not null and ') }} is not null
+        group by {{ keys | join(', ') }}
+        having count(*) > 1 and coalesce(max(dbt_cdc_copies), 1) = 1
+        order by several_open
+        limit 5
+    {%- endset -%}
+    {%- do return(run_query(found).columns[0].values() | join('; ')) -%}
 {%- endmacro -%}
 
 

@@ -15,7 +15,7 @@
         dbt_cdc._merge_source(shape, values), shape, scd_id, 'dbt_cdc_column_' ~ ((values.keys() | list).index(columns.dbt_scd_id) + 1)) }}
     when matched then update set
         {{ dbt_cdc._quote(columns.dbt_valid_to) }} = if(dbt_cdc_closes and {{ dbt_cdc._is_open('DBT_INTERNAL_DEST') }},
-            dbt_cdc_start, {{ dbt_cdc._conflict(target) }})
+            dbt_cdc_start, {{ dbt_cdc._conflict(target, shape) }})
         {%- if options.operational_metadata %}{% set names = dbt_cdc._operational_columns() %},
         {{ dbt_cdc._quote(names.update_process_id) }} = {{ dbt_cdc._literal(invocation_id) }},
         {{ dbt_cdc._quote(names.effective_end_timestamp) }} =
@@ -26,7 +26,7 @@
         ({{ dbt_cdc._quoted_list(values.keys()) | join(', ') }})
         values (
             {%- for name in values %}
-            {{ 'if(dbt_cdc_closes, ' ~ dbt_cdc._conflict(target) ~ ', dbt_cdc_column_' ~ loop.index ~ ')'
+            {{ 'if(dbt_cdc_closes, ' ~ dbt_cdc._conflict(target, shape) ~ ', dbt_cdc_column_' ~ loop.index ~ ')'
                 if name == columns.dbt_scd_id else 'dbt_cdc_column_' ~ loop.index }}{{ ',' if not loop.last }}
             {%- endfor %}
         )
@@ -51,9 +51,13 @@
 {%- endmacro -%}
 
 
-{%- macro _conflict(target) -%}
-    {%- do return("raise_error(" ~ dbt_cdc._literal(
-        "dbt_cdc: " ~ model.unique_id ~ ": another run changed " ~ target ~ " while this one was at work"
-        ~ " (or this statement did, sent again after a lost connection): no row was written by it. Run the snapshot again; if it"
-        ~ " fails again, a key has several open records: close all but one of each by hand.") ~ ")") -%}
+{%- macro _conflict(target, shape) -%}
+    {#- Of two open records of a key, one alone is in the staging if the other is as the source: that they are two shows here first. -#}
+    {%- set before = "dbt_cdc: " ~ model.unique_id ~ ": another run changed " ~ target ~ " while this one was at work"
+        ~ " (or this statement did, sent again after a lost connection), or key " -%}
+    {%- set after = " has several open records there: no row was written by it. Run the snapshot again; if it fails again, close all"
+        ~ " but one open record of that key by hand, and of others that have several (the test one_open_record_per_key counts"
+        ~ " them)." -%}
+    {%- do return('raise_error(concat(' ~ dbt_cdc._literal(before) ~ ', ' ~ dbt_cdc._key_text(shape.strategy) ~ ', '
+                  ~ dbt_cdc._literal(after) ~ '))') -%}
 {%- endmacro -%}

@@ -11,7 +11,7 @@
     {%- if names[0] | lower not in existing -%}
         {%- do return([target ~ " has no column(s) " ~ (names | join(', ')) ~ "; " ~ dbt_cdc._adopt_hint()]) -%}
     {%- elif dbt_cdc._has_unfilled_records(target, options) -%}
-        {%- do return(dbt_cdc._open_end_faults(target, options)
+        {%- do return(dbt_cdc._open_end_faults(target, existing)
             or [target ~ " has records whose operational columns are not filled in, written or closed while the option"
             ~ " was off, or open ones with another high date than " ~ dbt_cdc._high_date_text()
             ~ "; " ~ dbt_cdc._adopt_hint()]) -%}
@@ -56,30 +56,6 @@
             ~ " already, that var was changed: it must give the names that the table has for " ~ (absent | join(', '))]) -%}
     {%- endif -%}
     {%- do return([]) -%}
-{%- endmacro -%}
-
-
-{%- macro _open_end_faults(target, options) -%}
-    {#- Records that no run has closed, but whose dbt_valid_to, years ahead, is not what stands in open ones: they were open
-        when `dbt_valid_to_current` was another, and dbt would insert their rows again. -#}
-    {%- set names, valid_to = dbt_cdc._operational_columns(), dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_valid_to) -%}
-    {%- set found -%}
-        select cast({{ valid_to }} as string) from {{ target }}
-        where {{ dbt_cdc._quote(names.update_process_id) }} is null and not coalesce({{ dbt_cdc._is_open() }}, false)
-            and try_cast({{ valid_to }} as timestamp_ltz) > current_timestamp() + interval 1 year
-            and {{ dbt_cdc._quote(names.effective_end_timestamp) }} = {{ dbt_cdc._high_date(options.effective_timestamp_type) }}
-        limit 1
-    {%- endset -%}
-    {%- set ends = run_query(found).rows -%}
-    {%- do return([dbt_cdc._open_end_fault(target, ends[0][0])] if ends else []) -%}
-{%- endmacro -%}
-
-
-{%- macro _open_end_fault(target, end) -%}
-    {%- set current, valid_to = model.config.get('dbt_valid_to_current'), dbt_cdc._quote(dbt_cdc._dbt_columns().dbt_valid_to) -%}
-    {%- do return(target ~ " has open records with the end " ~ end ~ ", but 'dbt_valid_to_current' is "
-        ~ (current ~ ", another time in this session" if current else 'not set') ~ ": set the option, or the session's time zone,"
-        ~ " back, or give those records the new end by hand (update " ~ target ~ " set " ~ valid_to ~ " = ...)") -%}
 {%- endmacro -%}
 
 

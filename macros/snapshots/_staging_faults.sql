@@ -52,7 +52,7 @@
         {%- do faults.extend(dbt_cdc._updated_at_faults(
             strategy, '(select * from ' ~ shape.staging ~ " where dbt_cdc_kind <> 'delete') as changes")) -%}
     {%- endif -%}
-    {#- with operational columns this was asked already, of all records -#}
+    {#- with operational columns this was asked already, of all records that no run has closed -#}
     {%- if shape.counts['insert'] > 0 and not options.operational_metadata -%}
         {%- do faults.extend(dbt_cdc._old_open_end_faults(shape, existing)) -%}
     {%- endif -%}
@@ -72,45 +72,6 @@
         limit 5
     {%- endset -%}
     {%- do return(run_query(found).columns[0].values() | join('; ')) -%}
-{%- endmacro -%}
-
-
-{%- macro _old_open_end_faults(shape, existing) -%}
-    {#- New keys whose last record began by now and ends years ahead: it was open when `dbt_valid_to_current` was another, or in
-        a session of another time zone. Stock dbt finds its dbt_scd_id there; we would give the row a new one. -#}
-    {%- set columns = dbt_cdc._dbt_columns() -%}
-    {%- if not dbt_cdc._may_be_time(existing[columns.dbt_valid_to | lower]) -%}{%- do return([]) -%}{%- endif -%}
-    {#- whether a later record follows is asked only where there is such an end at all -#}
-    {%- if run_query(dbt_cdc._far_end_query(shape, columns))[0][0] is none -%}{%- do return([]) -%}{%- endif -%}
-    {%- set end = run_query(dbt_cdc._far_end_query(shape, columns, is_last=true))[0][0] -%}
-    {%- do return([] if end is none else [dbt_cdc._open_end_fault(shape.target, end)]) -%}
-{%- endmacro -%}
-
-
-{%- macro _far_end_query(shape, columns, is_last=false) -%}
-    {%- set soon, keys = 'current_timestamp() + interval 1 year', dbt_cdc._keys(shape.strategy) -%}
-    {%- set named = dbt_cdc._numbered_keys(keys, 'dbt_cdc_ended_key_') -%}
-    {%- set valid_from, valid_to = dbt_cdc._quote(columns.dbt_valid_from), dbt_cdc._quote(columns.dbt_valid_to) -%}
-        with far as (
-            select {{ named }}, {{ valid_to }} as dbt_cdc_end
-            from {{ shape.target }}
-            where not ({{ dbt_cdc._is_open() }}) and try_cast({{ valid_to }} as timestamp_ltz) > {{ soon }}
-        ),
-
-        later as (
-            select {{ named }}
-            from {{ shape.target }}
-            where try_cast({{ valid_from }} as timestamp_ltz) > {{ soon }}
-        )
-
-        select cast(max(dbt_cdc_end) as string)
-        from far
-        left semi join (select * from {{ shape.staging }} where dbt_cdc_kind = 'insert') as inserted
-            on {{ dbt_cdc._same_numbered(keys, 'dbt_cdc_key_', 'far.dbt_cdc_ended_key_') }}
-        {%- if is_last %}
-        left anti join later
-            on {{ dbt_cdc._same_numbered(keys, 'later.dbt_cdc_ended_key_', 'far.dbt_cdc_ended_key_') }}
-        {%- endif %}
 {%- endmacro -%}
 
 

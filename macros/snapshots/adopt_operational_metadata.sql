@@ -41,8 +41,7 @@
                              ~ " timestamp: convert it in the table and in the snapshot's query") -%}
     {%- endif -%}
     {%- set faults = faults or dbt_cdc._recorded_text_faults(target, existing) -%}
-    {%- set names = dbt_cdc._operational_columns().values() | list -%}
-    {%- do return(faults or (dbt_cdc._open_end_faults(target, options) if names[0] | lower in existing else [])) -%}
+    {%- do return(faults or dbt_cdc._open_end_faults(target, existing)) -%}
 {%- endmacro -%}
 
 

@@ -119,17 +119,19 @@ def test_another_dbt_valid_to_current_opens_no_second_records(project: Project) 
     contents = (
         "select id, cast(dbt_valid_to as string), insert_process_id, effective_end_timestamp from {schema}.s order by 1"
     )
-    expected = [(1, "9999-01-01 00:00:00", run, HIGH), (2, "9999-01-01 00:00:00", run, HIGH)]
     write(project, s={**config, "dbt_valid_to_current": None})
-    for command in (("snapshot",), ADOPT):
-        told = project.log()
+    # the second time as records that were written while the option was off
+    for command, end in ((("snapshot",), HIGH), (ADOPT, None)):
+        if end is None:
+            project.sql("update {schema}.s set effective_end_timestamp = null")
         project.error(*command)
-        told = project.log().removeprefix(told)
-        assert "open records with the end 9999-01-01 00:00:00, but 'dbt_valid_to_current' is not set" in told
-        assert project.rows(contents) == expected
+        told = "open records with the end 9999-01-01 00:00:00, but 'dbt_valid_to_current' is not set"
+        assert told in project.new_log()
+        assert project.rows(contents) == [(n, "9999-01-01 00:00:00", run, end) for n in (1, 2)]
     # by hand as the error says; and a high date of the project's own, which an operation finds too
     project.sql("update {schema}.s set dbt_valid_to = null")
     project.configure(vars={"consumer": {"default_high_dttm": "9999-12-30"}})
+    project.sql(f"update {{schema}}.s set effective_end_timestamp = timestamp_ntz '{HIGH}'")
     assert "another high date than 9999-12-30" in project.error("snapshot")
     project.dbt(*ADOPT)
     project.dbt("snapshot")
@@ -169,6 +171,13 @@ def test_another_open_end_opens_no_second_records_without_operational_columns_ei
     project.dbt("snapshot", "--select", "ahead")
     ends = "select id, count(*), count(dbt_valid_to) from {schema}.ahead group by id order by id"
     assert project.rows(ends) == [(1, 1, 0), (2, 2, 1), (3, 2, 1)]
+    # adoption would close the former for good, and knows the latter, too
+    write(project, **{name: {**stamped, "meta": ON} for name in ("stamped", "ahead")})
+    project.error(*ADOPT[:-1], "{snapshot: stamped}")
+    assert told in project.new_log()
+    assert project.rows("select * from {schema}.stamped order by id") == before["stamped"]
+    project.dbt(*ADOPT[:-1], "{snapshot: ahead}")
+    assert project.rows(ends.replace("dbt_valid_to", "update_process_id")) == [(1, 1, 0), (2, 2, 1), (3, 2, 1)]
 
 
 @pytest.mark.one_format("iceberg")

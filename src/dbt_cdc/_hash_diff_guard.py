@@ -49,15 +49,25 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
     """What was taken away of base table and history, so that the next load could not go on where the last ended."""
     base, history = tables.settings.base, tables.settings.history
     has_history = tables.exists(history)
-    if tables.settings.full_refresh or has_history == (marker is not None):
+    if tables.settings.full_refresh or not (marker or has_history):
         return []
     first = tables.properties(base).get(FIRST_LOAD) if tables.exists(base) else None
     remedy = "Bring it back, or start both anew with --full-refresh"
-    if marker:
-        more = f"{history} is gone, but its table {base} is there, with more than one load. {remedy}"
-        return [more] if marker.load != first else []
+    if marker and marker.load == first:
+        return []  # all that there is stands in the base table
+    if marker and not has_history:
+        return [f"{history} is gone, but its table {base} is there, with more than one load. {remedy}"]
+    tables.refresh(history)
     of_history = tables.properties(history).get(FIRST_LOAD)
-    if of_history and not of_history.startswith(PENDING) and first in (None, of_history):
+    if marker:
+        # the tables of a full refresh that another run ends meanwhile are seen in part
+        if of_history == first or tables.marker() != marker:
+            return []
+        other = "it was made by others, or one of the two went back without the other"
+        anew = "Bring back the one that fits, or start both anew with --full-refresh"
+        return [f"{history} is not the history of {base}: {other}. {anew}"]
+    is_outdated = of_history == "" or str(of_history).startswith(PENDING)
+    if first in (None, of_history) and not is_outdated:
         return [f"{base} is gone or was emptied, but its history {history} is there. {remedy}"]
     # a full refresh that was killed leaves the history of the table before
     if of_history and tables.settings.extract_type == "delta":

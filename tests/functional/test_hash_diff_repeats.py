@@ -171,6 +171,11 @@ def test_a_key_that_is_erased_as_the_docs_say_does_not_come_back_and_is_not_coun
 
 @pytest.mark.one_format("iceberg")
 def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(project: Project) -> None:
+    def copy_without_properties(table: str) -> None:
+        for new, old in (("copied", table), (table, "copied")):
+            project.sql(f"create table {{schema}}.{new} using {project.file_format} as select * from {{schema}}.{old}")
+            project.sql(f"drop table {{schema}}.{old}")
+
     loaded = model(project)
     project.sql(f"create table {{schema}}.t__base using {project.file_format} as select 1 as id")
     with pytest.raises(DbtRuntimeError, match=r"t__base` is a table that hash_diff did not make \(it lacks .*keyhash"):
@@ -198,14 +203,22 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
     loaded.load("2020-01-02", rows(_1="b"))
     held = loaded.current()
     assert held == {1: (("b",), "U", "2020-01-02")}
+    copy_without_properties("t__history")
+    with pytest.raises(DbtRuntimeError, match=r"t__history` is not the history of \S*t__base`: it was made by others"):
+        loaded.load("2020-01-03", rows(_1="c"))
+    assert loaded.current() == held
+    assert sorted(loaded.history()) == [(1, ("a",), "I", "2020-01-01"), (1, ("b",), "U", "2020-01-02")]
     project.sql("drop table {schema}.t__history")
     with pytest.raises(DbtRuntimeError, match=r"t__history` is gone, but its table \S*t__base` is there"):
         loaded.load("2020-01-03", rows(_1="c"))
     assert loaded.current() == held
     loaded.load("2020-01-01", rows(_1="a"), full_refresh=True)
     project.sql(f"create table {{schema}}.saved using {project.file_format} as select * from {{schema}}.t__base")
-    for taken in ("delete from {schema}.t__base", "drop table {schema}.t__base"):
-        project.sql(taken)
+    for taken in ("delete from {schema}.t__base", "drop table {schema}.t__base", "t__history"):
+        if taken.startswith("t_"):
+            copy_without_properties(taken)
+        else:
+            project.sql(taken)
         with pytest.raises(DbtRuntimeError, match=r"t__base` is gone or was emptied, but its history \S*t__history`"):
             loaded.load("2020-01-02", rows(_2="b"))
         assert loaded.history() == [(1, ("a",), "I", "2020-01-01")]

@@ -67,18 +67,29 @@ def count_operations(rows: DataFrame, known: int, layout: Layout, settings: Sett
     ).collect()[0]
     _raise_bad_rows(rows, layout, settings, nulls=found.nulls, casts=found.casts, copies=found.copies)
     counts = {"I": found.I, "U": found.U, "D": found.D, "X": 0, "N": found.N}
-    limit = settings.max_delete_fraction
-    if limit is not None and counts["D"] and counts["D"] / known > limit:
-        guarded = (
-            f"the extract lacks {counts['D']} of {known} current rows ({counts['D'] / known:.3f}), more than "
-            f"max_delete_fraction ({limit}) allows. Check the extract, or raise max_delete_fraction for this run"
-        )
-        fail(settings.node, [guarded])
     if settings.extract_type == "full":
         counts["N"] = known - counts["U"] - counts["D"]
     else:
         counts["X"] = known - counts["U"] - counts["N"]
     return Counts(counts, found.P, found.rows)
+
+
+def check_deletes(deleted: int, known: int, again: DataFrame | None, settings: Settings) -> None:
+    """Refuse a load that takes away more of the current rows than max_delete_fraction allows.
+
+    `again`: what a load of a date that the tables have passed writes: current rows are those that they show by then.
+    """
+    limit = settings.max_delete_fraction
+    if limit is None:
+        return
+    if again is not None:
+        deleted, known = comparison.taken_away(again, settings)
+    if deleted and deleted / known > limit:
+        guarded = (
+            f"the extract lacks {deleted} of {known} current rows ({deleted / known:.3f}), more than "
+            f"max_delete_fraction ({limit}) allows. Check the extract, or raise max_delete_fraction for this run"
+        )
+        fail(settings.node, [guarded])
 
 
 def check_past(spark: SparkSession, settings: Settings) -> None:

@@ -190,6 +190,15 @@ def restored(own: DataFrame, compared: DataFrame, touched: DataFrame, settings: 
     return plain.unionByName(gone).unionByName(_unmarked(own, now, settings))
 
 
+def taken_away(rows: DataFrame, settings: Settings) -> tuple[int, int]:
+    """How many of the current rows a repeated load ends (`rows`: what `restored` gives), and how many there are."""
+    ended = rows.where(f"{ACTION} = 'remove' or operation = 'D'").selectExpr("keyhash as ended_key")
+    current = state(rows.sparkSession, settings, "operation <> 'D'")
+    both = current.join(ended, on=current["_dbt_cdc_old_keyhash"] == ended["ended_key"], how="left")
+    found = both.selectExpr("count(ended_key) as ended", "count(*) as current").collect()[0]
+    return found.ended, found.current
+
+
 def _now(compared: DataFrame, settings: Settings) -> DataFrame:
     """now_key and now_operation, a row for each key that the load supplies or finds gone; rejected rows supply nothing.
 

@@ -257,6 +257,7 @@ class Load:
             changed = comparison.changes(compared, layout, settings, mark=bool(layout.of("ignored")))
             counted = rows = self._hold(changed)
         counts, purged, written = checks.count_operations(counted, known, layout, settings)
+        checks.check_deletes(counts["D"], known, rows if again else None, settings)
         self._log_stage(f"writes {_listed(counts)} to {settings.base}")
         with unless_beaten(settings):
             self._write_rejects(frame, layout, anew=False)

@@ -27,12 +27,27 @@ SUPPLIED, LOAD = "_dbt_cdc_supplied", "_dbt_cdc_load"
 
 #: Property of the base table: the data columns that it and the sensitive table have.
 COLUMNS = "dbt_cdc.columns"
+#: The same as a load leaves them, after the load's id: it holds from that load's commit on.
+NEXT_COLUMNS = "dbt_cdc.columns_of_load"
+#: Property of the base table: those of the sensitive table.
+SENSITIVE = "dbt_cdc.sensitive_columns"
 
 #: What the base table's one marker row begins its load with until a first load has ended.
 PENDING = "pending:"
 #: Conditions that hold for the marker row, for one of a load that has ended, and for the rows of keys.
 IS_MARKER, IS_KEY = "keyhash = ''", "keyhash <> ''"
 IS_ENDED = f"{IS_MARKER} and not startswith({LOAD}, '{PENDING}')"
+
+
+def _names_text(names: list[str]) -> str:
+    return json.dumps(names, ensure_ascii=False)
+
+
+def own_columns(properties: Mapping[str, str], load: str) -> tuple[list[str], list[str]]:
+    """Stored.own, and those of them that are sensitive, by the base table's properties; `load`: its last."""
+    noted_by, _, names = properties.get(NEXT_COLUMNS, "").partition(" ")
+    own: list[str] = json.loads(names if noted_by == load else properties.get(COLUMNS, "[]"))
+    return own, [name for name in json.loads(properties.get(SENSITIVE, "[]")) if name in own]
 
 
 def fail(node: str, faults: list[str]) -> None:
@@ -141,21 +156,25 @@ class Layout:
         """What the tables remember: how their digests were made."""
 
         def names(columns: list[Column]) -> str:
-            return json.dumps(sorted(column.name for column in columns), ensure_ascii=False)
+            return _names_text(sorted(column.name for column in columns))
 
         return {
             "dbt_cdc.hash_rule": HASH_RULE,
             "dbt_cdc.hash_algorithm": settings.hash_algorithm,
             "dbt_cdc.unique_key": names(self.of("key")),
             "dbt_cdc.ignore_columns": names(self.of("ignored")),
-            "dbt_cdc.sensitive_columns": names(self.sensitive),
+            SENSITIVE: names(self.sensitive),
         }
 
     @property
-    def own_names(self) -> dict[str, str]:
-        """What the tables remember once they have all columns."""
-        names = sorted(column.name for column in self.columns if column.missed)
-        return {COLUMNS: json.dumps(names, ensure_ascii=False)}
+    def own_names(self) -> str:
+        """As the tables remember them."""
+        return _names_text(sorted(column.name for column in self.columns if column.missed))
+
+    def next_names(self, stored: Stored, load: str) -> dict[str, str]:
+        """What the tables remember of their columns before a load is committed."""
+        before, after = _names_text(stored.own), self.own_names
+        return {COLUMNS: before, **({NEXT_COLUMNS: f"{load} {after}"} if after != before else {})}
 
 
 @dataclass(frozen=True)
@@ -169,10 +188,14 @@ class Marker:
 
 @dataclass(frozen=True)
 class Stored:
-    """The tables as they exist: the data columns (name -> DataType) and what their properties remember."""
+    """The tables as they exist: the data columns (name -> DataType) and what their properties remember.
+
+    `own`: the columns that a load has brought which is committed. Others hold nothing, and may take any role.
+    """
 
     columns: Mapping[str, Any]
     properties: Mapping[str, str]
+    own: list[str]
 
 
 def resolve(
@@ -189,7 +212,7 @@ def resolve(
         {name.lower() for name in listed}
         for listed in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
     )
-    old, remembered = (dict(stored.columns), _remembered(stored)) if stored else ({}, [])
+    old, own = (dict(stored.columns), stored.own) if stored else ({}, [])
     spelled = {name.lower(): name for name in given}
     declared = {name.lower(): data_type for name, data_type in types.items()}
     texts = {name.lower(): text.strip() for name, text in settings.types.items()}
@@ -213,8 +236,8 @@ def resolve(
                 source_type=type_text(given[source]) if source else "",
                 role=_role(lower, keys, ignored),
                 sensitive=lower in sensitive,
-                new=bool(stored) and name in added,
-                missed=source is not None or name in remembered,
+                new=bool(stored) and (name in added or (lower in sensitive and name not in own)),
+                missed=source is not None or name in own,
                 declared=texts[lower] if lower in lengths else target.simpleString(),
                 max_length=lengths.get(lower),
             )
@@ -302,7 +325,7 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
 def _gone_faults(stored: Stored) -> list[str]:
     """Columns that others have renamed or dropped: the digests of the rows count their values."""
     there = {name.lower() for name in stored.columns}
-    gone = [name for name in _remembered(stored) if name.lower() not in there]
+    gone = [name for name in stored.own if name.lower() not in there]
     if not gone:
         return []
     lost = (
@@ -311,22 +334,15 @@ def _gone_faults(stored: Stored) -> list[str]:
     return [lost + "add them again if they had none, or rebuild with --full-refresh"]
 
 
-def _remembered(stored: Stored) -> list[str]:
-    names: list[str] = json.loads(stored.properties.get(COLUMNS, "[]"))
-    return names
-
-
 def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: Mapping[str, list[str]]) -> list[str]:
     """What the tables were made with otherwise; lists that name unknown columns have their fault already."""
     faults = _gone_faults(stored)
-    lists = ("ignore_columns", "sensitive_columns") if faults else ("ignore_columns",)
     for name, current in layout.properties(settings).items():
         label, back = name.removeprefix("dbt_cdc."), "Set it back"
         before = stored.properties.get(name, "none")
         if label in ("ignore_columns", "sensitive_columns"):
             current = _of_stored(current, stored)
-        if label in lists and name in stored.properties:
-            before = _of_stored(before, stored)  # a run that was killed before it added a column had noted it
+            before = _of_stored(before, stored) if name in stored.properties else before
         if label == "hash_rule":
             label, back = "the hash rule", "Install a version of dbt_cdc that has that one"
         if before != current and label not in unknown:
@@ -337,8 +353,8 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: 
 
 
 def _of_stored(names: str, stored: Stored) -> str:
-    """The names that the tables have: a new column may take any role."""
-    return json.dumps([name for name in json.loads(names) if name in stored.columns], ensure_ascii=False)
+    """The names of columns that the tables have had since a load that is committed: any other may take any role."""
+    return _names_text([name for name in json.loads(names) if name in stored.own and name in stored.columns])
 
 
 def _change_faults(settings: Settings, layout: Layout, added: list[str]) -> list[str]:

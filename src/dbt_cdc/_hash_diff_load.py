@@ -27,6 +27,7 @@ from dbt_cdc._hash_diff_guard import (
 from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_incoming import FAULT, cast_faults, kept_rows, rejected, stage
 from dbt_cdc._hash_diff_layout import (
+    COLUMNS,
     IS_KEY,
     LOAD,
     PENDING,
@@ -70,7 +71,7 @@ class Load:
         fail(self.settings.node, faults + foreign_faults(self.tables) + branch_faults(self.tables))
         marker = self.tables.marker()
         previous = None if self.settings.full_refresh else marker  # the load that this one follows
-        stored = self.tables.stored() if previous else None
+        stored = self.tables.stored(previous.load) if previous else None
         types, faults = self._declared()
         faults += history_faults(self.tables, marker) + narrow_faults(self.tables, stored)
         faults += date_faults(self.settings, previous)
@@ -174,7 +175,7 @@ class Load:
         properties = {
             **settings.base_properties,
             **layout.properties(settings),
-            **layout.own_names,
+            COLUMNS: layout.own_names,
             FIRST_LOAD: self.id,
         }
         if self.tables.marker() != marker:
@@ -264,13 +265,11 @@ class Load:
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
         today = f"eff_start_date = {settings.date}"
         self._write_sensitive(rows.where(f"{news} and {today}"), counts["I"] + counts["U"], layout)
-        # a column's role is noted before it is there: a run killed in between leaves none that would be compared. Its
-        # name is noted afterwards: none that was never there is missed
-        roles = {**layout.properties(settings), **settings.late_properties}
+        # a column's role is noted before it is there: a run killed in between leaves none that would be compared
+        roles = {**layout.properties(settings), **layout.next_names(stored, self.id), **settings.late_properties}
         with unless_beaten(settings):
             self.tables.remember(roles, stored, marker.load)
             self.tables.add_columns(settings.base, [column.struct_field for column in layout.stored if column.new])
-            self.tables.remember(layout.own_names, stored, marker.load)
         marks = again or counts["D"] > 0 or (delta and bool(layout.of("ignored")))
         actions = {name for name, some in (("mark", marks), ("remove", again or purged > 0)) if some}
         left = known + counts["I"] - counts["D"]

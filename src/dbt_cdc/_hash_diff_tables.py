@@ -7,7 +7,6 @@ table, marker included; the history is then made from it (_hash_diff_history).
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -26,12 +25,14 @@ from dbt_cdc._hash_diff_layout import (
     IS_MARKER,
     LOAD,
     PENDING,
+    SENSITIVE,
     SUPPLIED,
     Layout,
     Marker,
     Settings,
     Stored,
     fail,
+    own_columns,
 )
 from dbt_cdc._sql import inner_fields, is_odd_name, literal, quote, quoted, type_text
 from dbt_cdc._types import kept_as
@@ -97,19 +98,18 @@ class Tables:
             self.spark.sql(f"refresh table {table}.{part}")
         return str(self.spark.sql(kind.current_version.format(table)).collect()[0][0])
 
-    def stored(self) -> Stored:
-        """Columns and properties of the base table, and the columns that it says are in the sensitive table."""
-        columns = {f.name: f.dataType for f in self.spark.table(self.settings.base).schema.fields}
+    def stored(self, load: str) -> Stored:
+        """Columns and properties of the base table, of which `load` is the last load, and its sensitive columns."""
         properties = self.properties(self.settings.base)
-        sensitive = json.loads(properties.get("dbt_cdc.sensitive_columns", "[]"))
+        own, sensitive = own_columns(properties, load)
+        columns = {f.name: f.dataType for f in self.spark.table(self.settings.base).schema if f.name not in sensitive}
         if sensitive:
             if not self.exists(self.settings.sensitive_base):
                 gone = f"{self.settings.sensitive_base} is gone. Bring it back, or start anew with --full-refresh"
                 fail(self.settings.node, [gone])
             fields = self.spark.table(self.settings.sensitive_base).schema.fields
-            columns.update({f.name: f.dataType for f in fields if f.name in sensitive})
-        own = {*ADDED, SUPPLIED, LOAD}
-        return Stored({name: kind for name, kind in columns.items() if name not in own}, properties)
+            columns.update({n: f.dataType for f in fields for n in sensitive if n.lower() == f.name.lower()})
+        return Stored({n: kind for n, kind in columns.items() if n not in {*ADDED, SUPPLIED, LOAD}}, properties, own)
 
     def properties(self, table: str) -> dict[str, str]:
         """All properties of a table, ours without the blanks that they are stored with."""
@@ -347,7 +347,7 @@ where b.keyhash <> '' and b.operation <> 'D'
         if not self.exists(settings.sensitive_base):
             return
         self.refresh(settings.base)
-        if self.properties(settings.base).get("dbt_cdc.sensitive_columns") != "[]":
+        if self.properties(settings.base).get(SENSITIVE) != "[]":
             return  # another run's, which has taken the model over
         if {"keyhash", "nonkeyhash"} <= {*self.spark.table(settings.sensitive_base).columns}:
             self.spark.sql(f"drop {'view' if as_view else 'table'} if exists {settings.sensitive}")

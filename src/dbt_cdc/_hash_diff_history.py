@@ -23,6 +23,7 @@ class History:
 
     def __init__(self, tables: Tables) -> None:
         self.tables, self.spark, self.settings = tables, tables.spark, tables.settings
+        self.written = False
 
     def sync(self, marker: Marker | None, before: Marker | None = None) -> None:
         """Bring the history to the base table's last load, unless it is there already.
@@ -101,6 +102,7 @@ class History:
         """
         from pyspark.sql.functions import col, lit
 
+        self.written = True
         history, date = self.settings.history, f"date{literal(marker.effective_date)}"
         # its columns are that version's: a run that was beaten may have added some since
         held = self.spark.sql(f"select * from {self.settings.base} version as of {version}")

@@ -152,6 +152,11 @@ class Layout:
     def sensitive(self) -> list[Column]:
         return [column for column in self.columns if column.sensitive]
 
+    @property
+    def known(self) -> Layout:
+        """Without the columns that this load brings."""
+        return Layout(tuple(column for column in self.columns if not column.new))
+
     def properties(self, settings: Settings) -> dict[str, str]:
         """What the tables remember: how their digests were made."""
 

@@ -152,7 +152,7 @@ class Load:
                 self.history.create_empty()
         elif self.settings.model_type is None or not self.tables.exists(self.settings.history):
             # a first load that was killed after its commit has not come to make them
-            self._create_model(Layout(tuple(column for column in layout.columns if not column.new)))
+            self._create_model(layout.known)
             self.history.sync(marker)
         return Outcome("--empty or --sample: nothing loaded", dict.fromkeys(OPERATIONS, 0))
 
@@ -234,6 +234,8 @@ class Load:
         """`marker`: of the load before; `again`: whether it, and maybe others before it, are taken back first."""
         settings, delta = self.settings, self.settings.extract_type == "delta"
         self.history.sync(marker)
+        if self.history.written and settings.model_type != "view":
+            self._create_model(layout.known)  # what shows the load before may be older, too, where it is no view
         staged = stage(frame, layout, settings)
         if again:
             checks.check_past(self.spark, settings)

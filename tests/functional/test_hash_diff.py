@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
+from dbt_cdc._hash_diff_load import Load
 from dbt_cdc._hash_diff_tables import Tables
-from tests.support.hash_diff import Model
+from tests.support.hash_diff import Killed, Model, kill
 from tests.support.project import DbtFailed, Project
 
 YAML = """
@@ -326,3 +328,14 @@ def test_in_a_catalog_without_views_the_model_is_a_table(project: Project, monke
         (2, "U", "2020-01-05"),
         (4, "X", "2020-01-04"),
     ]
+
+    # a load that is committed is shown by the next run, though that one is refused
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        kill(patched, Load, "_create_model", after=False)
+        loaded.load("2020-01-06", {4: ("d", "kept")}, model_type="table")
+    with pytest.raises(DbtRuntimeError, match="the extract lacks 1 of 1 current rows"):
+        loaded.load("2020-01-07", {}, model_type="table", max_delete_fraction=0)
+    rows = project.spark.sql(f"select id, operation, cast(eff_start_date as string) from {name}.s.t")
+    assert [tuple(row) for row in rows.collect()] == [(4, "U", "2020-01-06")]
+    hidden = project.spark.sql(f"select s from {name}.s.t__sensitive")
+    assert [tuple(row) for row in hidden.collect()] == [("kept",)]

@@ -26,10 +26,11 @@
 {%- endmacro -%}
 
 
-{%- macro _table_key_faults(strategy, columns, target, existing) -%}
-    {#- Columns of the key that the source has and the table has not. -#}
-    {%- set given, faults = columns | map(attribute='name') | map('lower') | list, [] -%}
-    {%- for name in dbt_cdc._unquoted_names(dbt_cdc._keys(strategy)) if name | lower in given and name | lower not in existing -%}
+{%- macro _table_key_faults(keys, target, existing, names=none) -%}
+    {#- Columns of the key that the table lacks. `names`: those (lower case) that the source has; none: whatever can only be a name. -#}
+    {%- set faults = [] -%}
+    {%- for name in dbt_cdc._unquoted_names(keys)
+        if name | lower not in existing and (dbt_cdc._is_plain_name(name) if names is none else name | lower in names) -%}
         {%- do faults.append(target ~ " has no column '" ~ name ~ "', which unique_key names: rename the one that the table has for it"
             ~ " (alter table " ~ target ~ " rename column ...), add and fill it by hand, or give the source's its older name in the"
             ~ " snapshot's query") -%}

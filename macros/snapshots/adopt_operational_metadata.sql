@@ -40,6 +40,7 @@
         {%- do faults.append("column '" ~ start ~ "' of " ~ target ~ " is " ~ existing.get(start | lower) ~ ", expected a date or"
                              ~ " timestamp: convert it in the table and in the snapshot's query") -%}
     {%- endif -%}
+    {%- set faults = faults or dbt_cdc._table_key_faults(dbt_cdc._keys(model.config), target, existing) -%}
     {%- set faults = faults or dbt_cdc._recorded_text_faults(target, existing) -%}
     {%- do return(faults or dbt_cdc._open_end_faults(target, existing)) -%}
 {%- endmacro -%}

@@ -215,6 +215,11 @@ def test_columns_that_the_source_lacks_or_that_need_backticks_are_told_before_th
     assert (
         f"{project.schema}.s has no column 'order_id', which unique_key names: rename the one that the table" in error
     )
+    operational = [name for name, _ in project.columns("s") if name.startswith(("insert_", "update_", "effective_"))]
+    project.sql(f"alter table {{schema}}.s drop columns ({', '.join(operational)})")
+    adopt = ("run-operation", "adopt_operational_metadata", "--args", "{snapshot: s}")
+    project.error(*adopt)
+    assert f"{project.schema}.s has no column 'order_id', which unique_key names" in project.new_log()
     assert project.rows("select count(*) from {schema}.s") == [(2,)]
 
 

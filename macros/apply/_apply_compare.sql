@@ -1,6 +1,6 @@
 {#- What is wrong with a batch beside what is recorded of its keys, found by one query before anything is written. -#}
 {%- macro _apply_compare(plan) -%}
-    {#- The batch beside what the ledger has of its keys, once that is collected: how many events are new, and which
+    {#- The batch beside what the ledger has of its keys, once that is collected: how many events are to be recorded, and which
         contradict another of the same key and moment. -#}
     {%- set query -%}
 with {{ dbt_cdc._apply_moment_steps(plan) }}
@@ -79,9 +79,16 @@ weighed as (
         {%- set is_behind = "coalesce(_dbt_cdc_sequence >= min(if(_dbt_cdc_is_known, null, _dbt_cdc_sequence)) over of_key, false)" -%}
         {%- do return("(not _dbt_cdc_is_known or (_dbt_cdc_kind = 'delete' and " ~ is_idle ~ " and " ~ is_behind ~ "))") -%}
     {%- elif not plan.intervals and plan.options.source_kind == 'feed' -%}
-        {#- what a recorded one has outdone is not: a purge would forget it -#}
-        {%- set outdoing = last % (is_delete if plan.payload | selectattr('partial') | list else '', 'of_key') -%}
-        {%- do return("not _dbt_cdc_is_known and (_dbt_cdc_kind = 'truncate' or coalesce(_dbt_cdc_sequence >= " ~ outdoing ~ ", true))") -%}
+        {#- what a recorded one has outdone is not: a purge would forget it. A delete prolongs the memory of a later one -#}
+        {%- set counts = ["(_dbt_cdc_kind = 'delete' or coalesce(_dbt_cdc_sequence > " ~ last % (is_delete, 'of_key') ~ ", true))"] -%}
+        {%- if not plan.payload | selectattr('partial') | list -%}
+            {%- do counts.append("coalesce(_dbt_cdc_sequence >= " ~ last % (is_upsert, 'of_key') ~ ", true)") -%}
+        {%- endif -%}
+        {%- if plan.truncated -%}
+            {%- set truncated = "(select max(_dbt_cdc_sequence) from " ~ plan.ledger ~ " where _dbt_cdc_kind = 'truncate')" -%}
+            {%- do counts.append("coalesce(_dbt_cdc_sequence > " ~ truncated ~ ", true)") -%}
+        {%- endif -%}
+        {%- do return("not _dbt_cdc_is_known and (_dbt_cdc_kind = 'truncate' or (" ~ counts | join(' and ') ~ "))") -%}
     {%- endif -%}
     {%- do return("not _dbt_cdc_is_known") -%}
 {%- endmacro -%}

@@ -45,9 +45,9 @@ where
 
 
 {%- macro _apply_forgotten_scd1(ledger, key, retention, partial, purged_until) -%}
-    {#- What a truncate or a later delete has outdone, a delete that is old, and, where every event sets all columns, whatever
-        has a later event. Of a key without an old delete no more can be forgotten than the last purge did, unless it has an event
-        that was recorded since. -#}
+    {#- What a truncate has outdone, upserts that a delete has, deletes that are old, the last one of a key once all are, and, where every
+        event sets all columns, whatever a later upsert has. Of a key without an old delete no more can be forgotten than the last purge
+        did, unless it has an event that was recorded since. -#}
 {%- set keys = dbt_cdc._quoted_list(key) | join(', ') -%}
 with {% if purged_until is not none -%}
 due as (
@@ -63,7 +63,7 @@ events as (
     select
         {{ keys }}, _dbt_cdc_sequence, _dbt_cdc_kind, _dbt_cdc_hash, _dbt_cdc_processed_at,
         max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_sequence, null)) over (partition by {{ keys }}) as _dbt_cdc_last_delete,
-        max(_dbt_cdc_sequence) over (partition by {{ keys }}) as _dbt_cdc_last_event,
+        max(if(_dbt_cdc_kind = 'upsert', _dbt_cdc_sequence, null)) over (partition by {{ keys }}) as _dbt_cdc_last_upsert,
         max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_processed_at, null)) over (partition by {{ keys }}) as _dbt_cdc_deleted_at
     from {{ ledger }}{% if purged_until is not none %} as recorded
     left semi join due on {{ dbt_cdc._same(key, 'recorded', 'due') }}{% endif %}
@@ -81,10 +81,10 @@ cross join last_truncate
 where
     coalesce(_dbt_cdc_sequence <= _dbt_cdc_truncated, false)
     or (_dbt_cdc_kind = 'upsert' and coalesce(_dbt_cdc_sequence <= _dbt_cdc_last_delete, false))
-    or (_dbt_cdc_kind = 'delete' and (
-        _dbt_cdc_sequence < _dbt_cdc_last_delete or _dbt_cdc_deleted_at <= current_timestamp() - interval {{ retention }}
-    ))
+    or (_dbt_cdc_kind = 'delete'
+        and if(_dbt_cdc_sequence = _dbt_cdc_last_delete, _dbt_cdc_deleted_at, _dbt_cdc_processed_at)
+            <= current_timestamp() - interval {{ retention }})
     {%- if not partial %}
-    or _dbt_cdc_sequence < _dbt_cdc_last_event
+    or coalesce(_dbt_cdc_sequence < _dbt_cdc_last_upsert, false)
     {%- endif %}
 {%- endmacro -%}

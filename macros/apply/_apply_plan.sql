@@ -29,7 +29,7 @@
       given, image_versions, last_version _apply_images, _apply_image_order: queries for its events, for the images' versions, for the
                                           last one before
       collected                           _apply_collect: whether `touched` holds all that the ledger knows of the batch's keys
-      events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are not recorded yet
+      events, fresh, fresh_truncates      _apply_compare: counts of distinct events, of those that are to be recorded
       made                                _apply_make_temporary: those of the run's temporary tables that there are
       counts, sql                         _apply_note: rows of {{ this }} by operation (_apply_changes_query); the statements -#}
 {%- macro _apply_plan(options, relations, state) -%}

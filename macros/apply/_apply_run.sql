@@ -120,8 +120,8 @@
         {%- do dbt_cdc._apply_finish_build(plan, [plan.batch]) -%}
         {%- do return(none) -%}
     {%- endif -%}
+    {%- if plan.rows -%}{%- do dbt_cdc._apply_add_columns(plan, [plan.target, plan.ledger]) -%}{%- endif -%}
     {%- if not plan.rows or not (plan.fresh or plan.image_versions) -%}{%- do return(none) -%}{%- endif -%}
-    {%- do dbt_cdc._apply_add_columns(plan, [plan.target, plan.ledger]) -%}
     {%- set record -%}
 insert into {{ plan.ledger }} ({{ dbt_cdc._quoted_list(dbt_cdc._apply_ledger_columns(plan)) | join(', ') }})
 {{ dbt_cdc._apply_record_query(plan) }}

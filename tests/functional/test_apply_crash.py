@@ -491,6 +491,11 @@ BESIDE_OTHERS = {
         "values (1, null, 10), (2, 'b', 1), (3, null, 10)",
         "values (1, 'late', 5), (3, 'late', 5), (3, null, 10)",
     ),
+    # nor is the delete that wins over an upsert of its sequence, which an earlier purge has taken
+    "taken1": (
+        "values (1, 'x', 10), (1, null, 10), (2, 'b', 1)",
+        "values (1, 'x', 10), (1, null, 10), (1, 'late', 5), (3, 'c', 1)",
+    ),
     "left_over": ("values (1, 'a', 1)", "values (cast(null as int), 'b', 2)"),
     "wider": ("values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (2, 'b', 1)"),
     "purging": ("values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (1, 'mine', 20)"),
@@ -530,10 +535,14 @@ def seen(spark: SparkSession, target: dict[str, Any]) -> Iterator[Seen]:
         project.sql(first)
         recorded = record("hidden", "(1, 20, 'upsert', 11L, 'other', 'newer')", *MARKERS)
         purged = "(_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at) values ('purged', 'other', now())"
-        purge = "delete from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
+        project.sql("delete from {schema}.taken1__events where v = 'x'")
+        purge = "delete from {schema}.%s__events where _dbt_cdc_kind = 'delete'"
         others = {
             "hidden": (RECORDS, [recorded, "update {schema}.hidden set v = 'newer' where id = 1"]),
-            "taken": (RECORDS, [purge, "insert into {schema}.taken__events " + purged]),
+            **{
+                name: (RECORDS, [purge % name, f"insert into {{schema}}.{name}__events {purged}"])
+                for name in ("taken", "taken1")
+            },
             "wider": (RECORDS, with_new_column("wider")),
             "purging": ("merge into {}__events as recorded", rest),
         }
@@ -552,6 +561,7 @@ def test_a_run_sees_what_another_records_after_its_purge(seen: Seen) -> None:
 
 def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(seen: Seen) -> None:
     assert seen.rows["taken"] == [(1, "late", 5, None), (2, "b", 1, None), (3, "late", 5, 10)]
+    assert seen.rows["taken1"] == [(2, "b"), (3, "c")]
     deletes = "select count(*) from {schema}.taken__events where _dbt_cdc_kind = 'delete'"
     purge = ("run-operation", "purge_tombstones", "--args", "{model: taken, retention: 0 seconds}")
     seen.project.dbt(*purge, "--vars", "{run: 1}")

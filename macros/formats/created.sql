@@ -5,8 +5,11 @@
 
 
 {%- macro iceberg__created(relation) -%}
-    {#- `create or replace` keeps the table and begins anew: before that commit there were rows -#}
-    {%- do return(run_query('select min(unix_micros(timestamp)) as micros from ' ~ relation ~ '.metadata_log_entries'
-                            ~ ' where latest_snapshot_id is null and (select count(*) from ' ~ relation
-                            ~ '.snapshots where parent_id is null) <= 1').rows[0]['micros']) -%}
+    {#- `create or replace` keeps the table and begins anew: before that commit there were rows. Where expiry has left one beginning
+        alone, it is the first if it has the first number: numbers go on through a replacement (the format's version 1 has none). -#}
+    {%- set entries = relation ~ '.metadata_log_entries' -%}
+    {%- do return(run_query('select min(unix_micros(timestamp)) as micros from ' ~ entries ~ ' where latest_snapshot_id is null'
+                            ~ ' and (select count(*) from ' ~ relation ~ '.snapshots where parent_id is null) <= 1'
+                            ~ ' and (select coalesce(min(latest_sequence_number), 1) from ' ~ entries ~ ') = 1'
+                            ).rows[0]['micros']) -%}
 {%- endmacro -%}

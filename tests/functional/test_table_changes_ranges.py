@@ -218,6 +218,11 @@ UNTOLD = {
         "range ({between}, latest] begins before the change feed",
         formats=("iceberg",),
     ),
+    "anew_expired": untold(
+        "'{schema}.expired', unique_key='id', begin='{between}'",
+        "range ({between}, latest] begins before the change feed",
+        formats=("iceberg",),
+    ),
 }
 
 
@@ -260,9 +265,17 @@ def write_tables(changes: Changes) -> dict[str, Any]:
             changes.write(name, "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
             changes.write(name, "alter table {t} rename column v to w", "update {t} set w = 'd' where id = 1")
         names["renamed"] = changes.versions("renamed")[0]
-        changes.write("anew", "create table {t} using iceberg as select 1 as id")
+        for name in ("anew", "expired"):
+            changes.write(name, "create table {t} using iceberg as select 1 as id")
         ((names["between"],),) = changes.project.rows("select cast(current_timestamp() as string)")
-        changes.write("anew", "create or replace table {t} using iceberg as select 1 as id")
+        for name in ("anew", "expired"):
+            changes.write(name, "create or replace table {t} using iceberg as select 1 as id")
+        # of the two beginnings one is left
+        changes.write(
+            "expired",
+            "call spark_catalog.system.expire_snapshots(table => '{t}', older_than => now(), retain_last => 1)",
+        )
+        assert len(changes.versions("expired")) == 1
     return names
 
 
@@ -310,7 +323,7 @@ def test_what_can_not_be_told_is_not_written(refusals: Asked) -> None:
     if refusals.changes.format != "hudi":
         tables |= {"retyped", "recast", "rounded", "retyped_new", "retyped_old"}
     if refusals.changes.format == "iceberg":
-        tables |= {"anew", "renamed", "renamed_copied", "renamed_copied_all"}
+        tables |= {"anew", "expired", "renamed", "renamed_copied", "renamed_copied_all"}
     assert refusals.tables == tables
 
 

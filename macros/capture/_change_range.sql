@@ -119,8 +119,8 @@
         {%- set created = dbt_cdc._for_format('created', table.format)(table.relation) -%}
         {%- if created is not none and created | int <= micros | int -%}{%- set at.place = -1 -%}{%- endif -%}
     {%- endif -%}
-    {%- set last = commits | length - 1 -%}
-    {%- do return(last + 1 if commits and at.place == last and commits[last].micros < micros | int else at.place) -%}
+    {%- set is_beyond = commits and commits | map(attribute='micros') | max < micros | int -%}
+    {%- do return(commits | length if is_beyond else at.place) -%}
 {%- endmacro -%}
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -56,6 +58,23 @@ class Asked:
     tables: set[str] = field(default_factory=set)
 
 
+def put_clock_ahead(changes: Changes, table: str) -> None:
+    """An Iceberg table of two commits, the first by a clock that was ten seconds ahead of the second's."""
+    changes.create(table, "id int, v string")
+    changes.write(table, *WRITES[:2])
+    query = f"select max_by(file, timestamp) from {{schema}}.{table}.metadata_log_entries"
+    file = Path(changes.project.rows(query)[0][0].removeprefix("file:"))
+    metadata = json.loads(file.read_text())
+    first, second = (snapshot["snapshot-id"] for snapshot in metadata["snapshots"])
+    for entry in metadata["snapshots"] + metadata["snapshot-log"]:
+        if entry["snapshot-id"] == first:
+            entry["timestamp-ms"] = metadata["snapshots"][1]["timestamp-ms"] + 10_000
+    file.write_text(json.dumps(metadata))
+    (file.parent / f".{file.name}.crc").unlink(missing_ok=True)
+    changes.project.sql(f"refresh table {{schema}}.{table}")
+    assert changes.versions(table) == [str(second), str(first)]  # by their times
+
+
 @pytest.fixture(scope="module")
 def ranges(spark: SparkSession, target: dict[str, Any]) -> Iterator[Asked]:
     with shared_project(spark, target) as project:
@@ -78,6 +97,10 @@ def ranges(spark: SparkSession, target: dict[str, Any]) -> Iterator[Asked]:
         else:
             changes.create("unwritten", "id int, v string")
             asked["of_unwritten"] = f"'{{schema}}.unwritten', begin='{datetime.datetime.now(datetime.timezone.utc)}'"
+        if changes.format == "iceberg":
+            put_clock_ahead(changes, "ahead")
+            moment = changes.commits("ahead")[0][1] + datetime.timedelta(seconds=5)
+            asked["of_ahead"] = f"'{{schema}}.ahead', end='{moment}', unique_key='id'"
         in_tokyo = {"in_tokyo": asked.pop("in_tokyo")}
         changes.ask(**asked)
         project.dbt("run")
@@ -104,6 +127,12 @@ def test_a_table_that_was_never_written_has_no_changes_since_its_creation(ranges
     if ranges.changes.format == "hudi":
         pytest.skip("Hudi does not tell when a table was made")
     assert ranges.changes.answer("of_unwritten", "unwritten") == []
+
+
+@pytest.mark.only_format("iceberg")
+def test_a_moment_between_the_times_of_two_commits_is_not_beyond_the_last(ranges: Asked) -> None:
+    asked = "select op, after.id from {schema}.of_ahead order by 2"
+    assert ranges.changes.project.rows(asked) == [("i", 1), ("i", 2)]
 
 
 @dataclass(frozen=True)

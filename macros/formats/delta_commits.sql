@@ -9,7 +9,8 @@
     {%- do rows.reverse() -%}
     {%- set micros = dbt_cdc._delta_commit_times(relation, rows) -%}
     {%- for row in rows -%}
-        {%- set operation, parameters = row['operation'], dbt_cdc._delta_parameters(row['operationParameters'] or '{}') -%}
+        {#- a commit need not say anything of itself -#}
+        {%- set operation, parameters = row['operation'] or '', dbt_cdc._delta_parameters(row['operationParameters'] or '{}') -%}
         {%- set is_metadata = operation in dbt_cdc._delta_metadata_operations() -%}
         {%- do commits.append({
             'version': row['version'] | int | string,

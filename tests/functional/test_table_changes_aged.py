@@ -26,13 +26,14 @@ def age(changes: Changes, table: str, *days: float) -> None:
 
 
 def pass_commits(changes: Changes, table: str, commits: int) -> None:
-    """Add so many commits without rows, as streams and tools leave them, to a table's log."""
+    """Add so many commits without rows, as streams and tools leave them, to a table's log: the first says nothing of itself."""
     log = changes.project.place(table) / "_delta_log"
     last = max(int(file.stem) for file in log.glob("*.json"))
     said = {"operation": "SET TBLPROPERTIES", "operationParameters": {"properties": "{}"}, "isBlindAppend": True}
     for version in range(last + 1, last + 1 + commits):
         info = {"commitInfo": {"timestamp": int(time.time() * 1000), "txnId": str(version), **said}}
-        (log / f"{version:020}.json").write_text(json.dumps(info))
+        named = {"txn": {"appId": "stream", "version": version}} if version == last + 1 else info
+        (log / f"{version:020}.json").write_text(json.dumps(named))
     changes.project.spark.sql(f"refresh table {changes.project.schema}.{table}")
 
 

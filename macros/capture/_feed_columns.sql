@@ -22,7 +22,7 @@
     {%- endif -%}
     {%- set read = relation if relation is string else dbt_cdc._whole_relation(relation) -%}
     {#- a path, such as csv.`/data/orders`, is in no catalog -#}
-    {%- set exists = relation is string or '/' in relation.identifier or adapter.get_columns_in_relation(read) | length > 0 -%}
+    {%- set exists = relation is string or '/' in relation.identifier or dbt_cdc._exists(read) -%}
     {%- do return(dbt_cdc._types_as_spelled(read) if exists else {}) -%}
 {%- endmacro -%}
 

@@ -15,7 +15,7 @@
     {%- set relation = dbt_cdc._relation_called(edge.source) -%}
     {%- set mode = {'column': 'by ' ~ edge.get('column'), 'version': 'by version', 'all': 'all rows', 'reset': 'start again'}[edge.by] -%}
     {#- files, as in parquet.`/folder`, have no columns to list -#}
-    {%- if '/' not in relation.identifier and not adapter.get_columns_in_relation(relation) -%}
+    {%- if '/' not in relation.identifier and not dbt_cdc._exists(relation) -%}
         {%- do return([mode, '-', 'the upstream is gone', '-']) -%}
     {%- endif -%}
     {#- such as a view whose table is gone: it has columns still -#}

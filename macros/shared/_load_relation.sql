@@ -25,7 +25,7 @@
 
 {%- macro _described_relation(relation) -%}
     {#- A view of a catalog has no `Type` row but a headline of its own. -#}
-    {%- if adapter.get_columns_in_relation(relation) | length == 0 -%}{%- do return(none) -%}{%- endif -%}
+    {%- if not dbt_cdc._exists(relation) -%}{%- do return(none) -%}{%- endif -%}
     {%- set described = {} -%}
     {%- for row in run_query('describe table extended ' ~ relation) -%}
         {%- do described.update({row[0]: row[1]}) -%}
@@ -36,6 +36,14 @@
         quote_policy=relation.quote_policy.to_dict(),
         type='view' if described.get('Type') == 'VIEW' or '# Detailed View Information' in described else 'table',
         is_delta=provider == 'delta', is_iceberg=provider == 'iceberg', is_hudi=provider == 'hudi')) -%}
+{%- endmacro -%}
+
+
+{%- macro _exists(relation) -%}
+    {#- dbt-spark's list of columns ends before one whose name begins with `#`: where that is the first, reading tells, if a script can
+        say that there is nothing to read. -#}
+    {%- do return(adapter.get_columns_in_relation(relation) | length > 0
+        or (dbt_cdc._session_setting('spark.sql.scripting.enabled') | lower == 'true' and dbt_cdc._can_be_read(relation))) -%}
 {%- endmacro -%}
 
 

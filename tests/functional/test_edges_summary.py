@@ -82,11 +82,11 @@ def test_upstreams_whose_names_need_quotes_are_read_in_every_way(project: Projec
 
 @pytest.mark.one_format("iceberg")
 def test_columns_with_names_of_others_hide_no_stamp_and_no_change(project: Project) -> None:
-    columns = "id int, `#no` int, _change_type string, cdc_datetime_updated timestamp"
+    columns = "`#no` int, id int, _change_type string, cdc_datetime_updated timestamp"
     key = {"iceberg": "", "delta": "tblproperties ('delta.columnMapping.mode' = 'name')"}[project.file_format]
     project.sql(f"create table {{schema}}.orders ({columns}) using {project.file_format} {key}")
     project.sql(
-        "insert into {schema}.orders values (1, 10, 'x', timestamp_seconds(1)), (2, 20, 'y', timestamp_seconds(2))"
+        "insert into {schema}.orders values (10, 1, 'x', timestamp_seconds(1)), (20, 2, 'y', timestamp_seconds(2))"
     )
     source = "source('raw', 'orders')"
     project.write(
@@ -99,7 +99,7 @@ def test_columns_with_names_of_others_hide_no_stamp_and_no_change(project: Proje
         }
     )
     project.dbt("run")
-    project.sql("insert into {schema}.orders values (3, 30, 'z', timestamp_seconds(3))")
+    project.sql("insert into {schema}.orders values (30, 3, 'z', timestamp_seconds(3))")
     project.sql("delete from {schema}.orders where id = 1")
     assert [line[1:3] + line[4:5] for line in summary(project)] == [
         ["by_column", "by cdc_datetime_updated", "1"],

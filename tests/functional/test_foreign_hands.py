@@ -251,7 +251,7 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
     # what another project has built, in a schema that is none of this one's
     project.sql("create schema {schema}_others")
     try:
-        project.sql("create table {schema}_others.own__changes using delta as select 'i' as op")
+        project.sql("create table {schema}_others.own__changes using delta as select 1 as `#no`, 'i' as op")
         project.write(
             {
                 "models/others.yml": f"sources: [{{name: others, schema: {project.schema}_others, tables: [{{name: own}}]}}]",
@@ -261,7 +261,7 @@ def test_a_companion_of_a_model_that_has_none_is_an_error_with_its_name(project:
         )
         project.dbt("run", "--select", "of_others", "--empty")
         project.dbt("compile", "--select", "asked", "--empty")
-        assert project.columns("of_others") == [("op", "string")]
+        assert project.columns("of_others") == [("#no", "int"), ("op", "string")]
     finally:
         project.sql("drop schema {schema}_others cascade")
     assert project.rows("select * from {schema}.both") == [("a",)]

@@ -32,7 +32,7 @@
     {%- set commits = table.timeline.commits -%}
     {%- set takes_columns = commits[begin + 1:end + 1] | selectattr('operation', 'in', ['DROP COLUMNS', 'REPLACE COLUMNS']) | list -%}
     {%- set repartitioned = table.timeline.maps and dbt_cdc._delta_repartitioned(commits, begin) -%}
-    {%- do return(takes_columns | length > 0 or repartitioned or dbt_cdc._delta_unmapped(commits, begin)
+    {%- do return(takes_columns | length > 0 or repartitioned or dbt_cdc._delta_unmapped(table.timeline, begin)
                   or dbt_cdc._delta_other_columns(table, begin)) -%}
 {%- endmacro -%}
 
@@ -76,13 +76,14 @@
 {%- endmacro -%}
 
 
-{%- macro _delta_unmapped(commits, begin) -%}
+{%- macro _delta_unmapped(timeline, begin) -%}
     {#- Has the table lost the mapping of its columns to names since? -#}
+    {%- set commits = timeline.commits -%}
     {%- for place in range(begin + 1, commits | length) -%}
         {%- set made_without = 'REPLACE TABLE' in commits[place].operation and not commits[place].maps -%}
-        {%- if commits[place].operation == 'REMOVE COLUMN MAPPING' or (made_without and commits[:place] | selectattr('maps') | list) -%}
-            {%- do return(true) -%}
-        {%- endif -%}
+        {#- what mapped them may be gone from the history -#}
+        {%- set had_maps = timeline.unmapped or commits[:place] | selectattr('maps') | list -%}
+        {%- if commits[place].operation == 'REMOVE COLUMN MAPPING' or (made_without and had_maps) -%}{%- do return(true) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(false) -%}
 {%- endmacro -%}

@@ -27,7 +27,9 @@
     {%- set comparable_from = kept + 1 if kept > 0 or not whole else 0 -%}
     {%- set is_on, switched_on = dbt_cdc._is_delta_feed_on(properties), dbt_cdc._delta_fed_from(commits) -%}
     {%- set fed_from = [switched_on, comparable_from, allowed] | max -%}
-    {#- widens: a feature that the table keeps when its switch, which dbt sets as True, is off again -#}
+    {#- a feature stays the table's: when its switch, which dbt sets as True, is off again, or when the table is made anew -#}
+    {%- set maps = properties.get('delta.columnMapping.mode', 'none') != 'none' -%}
+    {%- set can_map = 'delta.feature.columnMapping' in properties or properties.get('delta.minReaderVersion') == '2' -%}
     {%- do return({
         'commits': commits,
         'feed_from': fed_from if is_on else none,
@@ -36,7 +38,8 @@
         'whole': whole,
         'renamed': renamed,
         'widens': 'delta.feature.typeWidening' in properties or 'delta.feature.typeWidening-preview' in properties,
-        'maps': properties.get('delta.columnMapping.mode', 'none') != 'none',
+        'maps': maps,
+        'unmapped': can_map and not maps,
     }) -%}
 {%- endmacro -%}
 

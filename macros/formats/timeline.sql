@@ -9,6 +9,7 @@
     follows      version that is gone and had the rows of the first commit in the list; none: not said
     widens       columns may have got wider types in any commit that writes rows (Delta)
     maps         columns are mapped to names (Delta)
+    unmapped     they are not, and may have been (Delta)
     aside        versions that can be read and are not in `commits`, such as those of a table that was replaced (Iceberg)
     Of a commit, `quiet` says that it leaves the rows as they are, where the format tells that. -#}
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.support.changes import MERGE_ON_READ, Changes, vacuum
+from tests.support.changes import FEED_ON, MERGE_ON_READ, Changes, vacuum
 from tests.support.places import in_zone
 from tests.support.shared import shared_project
 
@@ -485,13 +485,24 @@ def test_changes_are_told_from_before_a_compaction_whose_old_files_are_gone(chan
 @pytest.mark.only_format("delta")  # which forgets the log entries of old commits, and no data
 def test_a_cleaned_history_is_told_from_its_second_commit_on(changes: Changes) -> None:
     mapping = "'delta.columnMapping.mode' = 'name', 'delta.checkpointInterval' = '2'"
-    changes.create("cleaned", "id int, n int, v string", properties=mapping)
-    changes.write("cleaned", "insert into {t} values (1, 5, 'a')", "insert into {t} values (2, 6, 'b')")
-    for version in (0, 1):
-        (changes.project.place("cleaned") / f"_delta_log/{version:020}.json").unlink()
+    for name in ("cleaned", "unmapped"):
+        changes.create(name, "id int, n int, v string", properties=mapping)
+        changes.write(name, "insert into {t} values (1, 5, 'a')", "insert into {t} values (2, 6, 'b')")
+        for version in (0, 1):
+            (changes.project.place(name) / f"_delta_log/{version:020}.json").unlink()
     changes.project.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     changes.write("cleaned", "alter table {t} drop column n", "insert into {t} values (3, 'c')")
     assert changes.versions("cleaned") == ["2", "3", "4"]
-    changes.ask(cleaned_all="'{schema}.cleaned', unique_key='id'")
+    # that names were mapped was said by a commit that is gone
+    changes.write("unmapped", "insert into {t} values (3, 7, 'c')")
+    anew = f"create or replace table {{t}} using delta tblproperties ({FEED_ON['delta']}) as select 3 as id, 7 as n, 'd' as v"
+    changes.write("unmapped", anew, "insert into {t} values (4, 8, 'e')")
+    changes.ask(**{f"{name}_all": f"'{{schema}}.{name}', unique_key='id'" for name in ("cleaned", "unmapped")})
     changes.project.dbt("run")
     assert changes.answer("cleaned_all", "cleaned") == [("i", None, (3, "c"))]
+    assert changes.answer("unmapped_all", "unmapped") == [
+        ("d", (1, 5, "a"), None),
+        ("d", (2, 6, "b"), None),
+        ("u", (3, 7, "c"), (3, 7, "d")),
+        ("i", None, (4, 8, "e")),
+    ]

@@ -177,6 +177,28 @@ def test_a_log_outlives_what_its_table_forgets_and_is_not_begun_where_it_can_not
     assert changes.answer("followed", "data_before") == [("u", a, c)]
 
 
+@pytest.mark.only_format("delta")
+def test_a_log_remembers_a_renaming_that_its_table_has_forgotten(changes: Changes) -> None:
+    project, mapped = changes.project, "'delta.columnMapping.mode' = 'name', 'delta.checkpointInterval' = '2'"
+    hooks = LOG_HOOKS.replace("MODE", "'data_before_after'")
+    itself = "config(materialized='incremental', incremental_strategy='append', unique_key='id'," + hooks + ")"
+    project.write({"models/own.sql": "{{ " + itself + " }} select * from {{ this }} where false"})
+    changes.create("own", "id int, v string", properties=mapped)
+    changes.write("own", "insert into {t} values (1, 'a'), (2, 'b')")
+    project.dbt("run", "--select", "own")
+    changes.write("own", "alter table {t} rename column v to w", *["update {t} set w = w || 'x' where id = 1"] * 2)
+    project.dbt("run", "--select", "own")
+    for version in range(4):
+        (project.place("own") / f"_delta_log/{version:020}.json").unlink()
+    project.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    assert changes.versions("own") == ["4"]
+    changes.ask(asked="ref('own')", too_early="ref('own'), begin=1")
+    message = project.error("run", "--select", "asked", "too_early")
+    assert "(1, latest] begins before its log, expected one that begins at or after version 3 (" in message
+    told = project.rows("select op, version, before.w, after.w from {schema}.asked order by ts")
+    assert told == [("u", "3", "a", "ax"), ("u", "4", "ax", "axx")]
+
+
 @pytest.mark.only_format("iceberg")
 def test_a_log_that_holds_all_of_a_range_needs_nothing_of_the_table(
     changes: Changes, monkeypatch: pytest.MonkeyPatch

@@ -3,8 +3,9 @@
 {%- macro _change_log_of(relation, table, begin=none, end_only=false, is_looked_at_again=false) -%}
     {#- relation, mode, from (version that it begins with), noted (last version that it is brought up to), upto (the same, or
         the oldest version of the table that has the same rows), commits (see _logged_commits), lost (why what came after it
-        can't be told, or none), restarts (a run has begun to build the table and its log anew); none if there is no log of
-        this key, or it belongs to the table as it was before a run that built it anew and was killed. `begin`: of the range. -#}
+        can't be told, or none), restarts (a run has begun to build the table and its log anew), renamed (the last commit that
+        renamed a column since the log began, or none); none if there is no log of this key, or it belongs to the table as it was
+        before a run that built it anew and was killed. `begin`: of the range. -#}
     {%- set existing = dbt_cdc._load_relation(dbt_cdc._companion(relation, 'changes')) -%}
     {%- if existing is none -%}{%- do return(none) -%}{%- endif -%}
     {%- set kept = dbt_cdc._own_properties(existing) -%}
@@ -23,8 +24,10 @@
     {%- endif -%}
     {%- if lost and (restarts or table.unchecked) -%}{%- do return(none) -%}{%- endif -%}
     {%- do dbt_cdc._raise_faults([lost] if lost and not dbt_cdc._is_expired(table, upto) else []) -%}
+    {%- set renamed = kept.get('dbt_cdc.renamed') -%}
     {%- do return({'relation': existing, 'mode': mode, 'from': begun, 'noted': noted.version, 'upto': upto.version,
-                   'commits': commits, 'lost': lost, 'restarts': restarts}) -%}
+                   'commits': commits, 'lost': lost, 'restarts': restarts,
+                   'renamed': {'version': renamed, 'micros': kept['dbt_cdc.renamed_micros'] | int} if renamed else none}) -%}
 {%- endmacro -%}
 
 
@@ -98,14 +101,26 @@
         is how many these are, `begun` where the log begins. -#}
     {%- set known = {} -%}
     {%- for commit in table.timeline.commits -%}{%- do known.update({commit.version: true}) -%}{%- endfor -%}
-    {%- set older = log.commits | rejectattr('version', 'in', known) | list -%}
+    {%- set logged = log.commits + ([log.renamed] if log.renamed and log.renamed not in log.commits else []) -%}
+    {%- set older = logged | rejectattr('version', 'in', known) | sort(attribute='micros') | list -%}
     {%- if log.lost -%}{%- do older.append({'version': log.upto, 'micros': older[-1].micros + 1}) -%}{%- endif -%}
     {%- set timeline = dict(table.timeline, commits=older + table.timeline.commits) -%}
     {%- set versions = timeline.commits | map(attribute='version') | list -%}
     {%- set begun = versions.index(log['from']) if log['from'] in versions else 0 -%}
     {%- set offset, renamed = older | length, table.timeline.renamed -%}
-    {%- set renamed = renamed + offset if renamed is number else none -%}
+    {%- set renamed = renamed + offset if renamed is number else versions.index(log.renamed.version) if log.renamed else none -%}
     {%- set named = 0 if renamed is none else renamed + 1 -%}
     {%- do timeline.update(begun=begun, feed_from=[begun, named] | max, offset=offset, renamed=renamed) -%}
     {%- do return(dict(table, timeline=timeline, log=log, own=table)) -%}
+{%- endmacro -%}
+
+
+{%- macro _note_renaming(table, log, upto) -%}
+    {#- A column that was renamed since a place has its old name in the images before: the log remembers that for longer than the
+        table's history. -#}
+    {%- set place = table.timeline.renamed -%}
+    {%- if place is number and place > upto -%}
+        {%- set commit = table.timeline.commits[place] -%}
+        {%- do dbt_cdc._set_properties(log.relation, {'dbt_cdc.renamed': commit.version, 'dbt_cdc.renamed_micros': commit.micros}) -%}
+    {%- endif -%}
 {%- endmacro -%}

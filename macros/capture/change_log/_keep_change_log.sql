@@ -110,6 +110,7 @@
     {%- set versions = commits | map(attribute='version') | list -%}
     {%- do dbt_cdc._raise_faults([log.lost] if log.lost else []) -%}
     {%- if log.noted == versions[-1] -%}{%- do return(none) -%}{%- endif -%}
+    {%- do dbt_cdc._note_renaming(table, log, versions.index(log.upto)) -%}
     {%- set begin, end = dbt_cdc._past_quiet(commits, versions.index(log.upto)), commits | length - 1 -%}
     {%- if begin < end -%}{%- do dbt_cdc._append_to_change_log(table, log, begin, end) -%}{%- endif -%}
     {%- do dbt_cdc._note_end(log, commits[end]) -%}

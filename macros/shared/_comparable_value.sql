@@ -14,8 +14,8 @@
 
 
 {%- macro _lacks_equality(type) -%}
-    {#- Whether rows can't be joined or grouped by the type. (In `struct<variant:int>` it is a field's name.) -#}
-    {%- do return('map<' in type or modules.re.search('\\bvariant\\b(?!:)', type) is not none) -%}
+    {#- Whether rows can't be joined or grouped by the type. (In `struct<variant id:int>` it is of a field's name.) -#}
+    {%- do return('map<' in type or modules.re.search('\\bvariant\\b(?![^<>,]*:)', type) is not none) -%}
 {%- endmacro -%}
 
 

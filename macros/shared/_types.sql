@@ -85,13 +85,13 @@
 
 
 {%- macro _is_untyped(type) -%}
-    {#- Whether it is, or has inside, the type of NULL; not where a struct's field has that name. -#}
-    {%- do return(modules.re.search('\\bvoid\\b(?!:)', type) is not none) -%}
+    {#- Whether it is, or has inside, the type of NULL; not where the name of a struct's field has that word. -#}
+    {%- do return(modules.re.search('\\bvoid\\b(?![^<>,]*:)', type) is not none) -%}
 {%- endmacro -%}
 
 
 {%- macro _typed(type) -%}
-    {%- do return(modules.re.sub('\\bvoid\\b(?!:)', 'string', type)) -%}
+    {%- do return(modules.re.sub('\\bvoid\\b(?![^<>,]*:)', 'string', type)) -%}
 {%- endmacro -%}
 
 

@@ -417,18 +417,23 @@ SHAPES = {
         [(1, None, None, None, None)],
         columns=[("id", "int"), ("v", "string"), ("n", "int"), ("list", "array<int>"), ("day", "date")],
     ),
-    "a field that is called void is no column without a type": Case(
+    "void and variant in the name of a field are no types": Case(
         model(
             "",
             [
-                "select 1 as id, named_struct('void', true) as flags, null as later, 1 as seq;\n-- the end; /* of */ it\n"
+                "select id, named_struct('void', true, 'void ratio', v, 'variant-id', 1) as flags, null as later, 1 as seq"
+                " from values (named_struct('variant-id', 1), 0.4) as t(id, v);\n-- the end; /* of */ it\n"
             ],
             sequence_by="seq",
             except_column_list=["seq"],
         ),
-        [(1, True, None)],
-        "select id, flags.void, later from {table}",
-        columns=[("id", "int"), ("flags", "struct<void:boolean>"), ("later", "string")],
+        [(1, True, Decimal("0.4"), None)],
+        "select id.`variant-id`, flags.void, flags.`void ratio`, later from {table}",
+        columns=[
+            ("id", "struct<variant-id:int>"),
+            ("flags", "struct<void:boolean,void ratio:decimal(1,1),variant-id:int>"),
+            ("later", "string"),
+        ],
     ),
     "a Python model": Case(
         python_model(*["select 1 as id, 'a' as v, 'U' as op, 10 as seq union all select 1, 'b', 'U', 5"] * 2, **SCD2),

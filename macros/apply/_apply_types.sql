@@ -32,5 +32,9 @@
     {%- for name in plan.key if dbt_cdc._lacks_equality(plan.types[name | lower]) -%}
         {%- do faults.append("unique_key: column '" ~ name ~ "' must be of a type that sorts, got " ~ plan.types[name | lower]) -%}
     {%- endfor -%}
+    {%- for column in plan.payload if dbt_cdc._lacks_text(column.type) -%}
+        {%- do faults.append("column '" ~ column.name ~ "' is of type " ~ column.type ~ ", a map within another type, which is compared as"
+                             ~ " JSON, and that has no text for its keys: give the map keys of text in the model") -%}
+    {%- endfor -%}
     {%- do return(faults + dbt_cdc._commit_order_faults(plan)) -%}
 {%- endmacro -%}

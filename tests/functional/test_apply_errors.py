@@ -473,6 +473,19 @@ WRONG = {
         model(f"select map(id, v) as m, * from ({FIRST})", FIRST, GOOD, unique_key="m"),
         ["unique_key: column 'm' must be of a type that sorts, got map<int,string>"],
     ),
+    "keys_in_maps": (
+        at_once(
+            "select id, array(map(id, v)) as known, map(binary(v), 1) as alone, array(map(binary(v), 1)) as many,"
+            f" struct(map(array(v), 1) as m) as one, map(v, map(struct(v), 1)) as two, op, seq from ({FIRST})",
+            GOOD,
+        ),
+        [
+            "nothing was written:\n    - column 'many' is of type array<map<binary,int>>, a map within another type, which is compared"
+            " as JSON, and that has no text for its keys: give the map keys of text in the model\n    - column 'one' is of type"
+            " struct<m:map<array<string>,int>>, a map",
+            "\n    - column 'two' is of type map<string,map<struct<v:string>,int>>, a map",
+        ],
+    ),
     "set_otherwise": (
         model(FIRST, FIRST, {**GOOD, "columns_to_update": "v"}),
         ["columns_to_update must be a column of type array<string>, got string"],

@@ -17,6 +17,10 @@
             ~ (dbt_cdc._formats().keys() | join(', ')) ~ "; " ~ remedy]) -%}
     {%- endif -%}
     {%- do dbt_cdc._refresh_metadata(existing) -%}
+    {%- if not unchecked and flags.WHICH not in ['compile', 'generate'] -%}
+        {%- do dbt_cdc._raise_faults(dbt_cdc._setting_faults(dbt_cdc._for_format('refused_by_readers', format)()),
+                                     about="changes of " ~ source ~ ": ") -%}
+    {%- endif -%}
     {%- set columns = dbt_cdc._own_columns(existing) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._value_faults('unique_key', {'type': 'list'}, unique_key), about="changes of " ~ source ~ ": ") -%}

@@ -2,12 +2,9 @@
     the name -> the value that is refused, what is expected, and why. (hash_diff asks the session that it loads in: _formats.py.) -#}
 
 {%- macro delta__refused_settings() -%}
-    {%- set gone = ['true', 'false', "a version whose files VACUUM took would lack their rows, with no error"] -%}
-    {%- do return({
-        'spark.sql.files.ignoreMissingFiles': gone,
-        'spark.sql.files.ignoreCorruptFiles': gone,
+    {%- do return(dict(dbt_cdc.delta__refused_by_readers(), **{
         'spark.sql.parquet.outputTimestampType': ['TIMESTAMP_MILLIS', 'TIMESTAMP_MICROS or INT96', "times would lose their microseconds"],
-    }) -%}
+    })) -%}
 {%- endmacro -%}
 
 
@@ -19,3 +16,14 @@
 
 
 {%- macro default__refused_settings() -%}{%- do return({}) -%}{%- endmacro -%}
+
+
+{#- Those of them under which the table of another, too, does not give what it held. -#}
+
+{%- macro delta__refused_by_readers() -%}
+    {%- set gone = ['true', 'false', "a version whose files VACUUM took would lack their rows, with no error"] -%}
+    {%- do return({'spark.sql.files.ignoreMissingFiles': gone, 'spark.sql.files.ignoreCorruptFiles': gone}) -%}
+{%- endmacro -%}
+
+
+{%- macro default__refused_by_readers() -%}{%- do return({}) -%}{%- endmacro -%}

@@ -1,15 +1,22 @@
 {%- macro _session_faults(users) -%}
     {#- Settings under which texts or names mean others than what this package and dbt write, or by which rows are lost. Asked where
-        nodes of the run use the package: `users`. -#}
+        nodes of the run use the package, or an operation writes to the tables of nodes: `users`. -#}
     {%- set faults = [] -%}
     {%- for names, settings in dbt_cdc._refused_settings(users) -%}
-        {%- for name, (refused, expected, why) in settings.items()
-            if refused | upper in [dbt_cdc._session_setting(name) | upper, dbt_cdc._profile_setting(name) | upper] -%}
-            {%- do faults.append(names | join(', ') ~ ": " ~ name ~ " must be " ~ expected ~ ", got " ~ refused ~ ": " ~ why
-                                 ~ "; take the setting out of the profile") -%}
-        {%- endfor -%}
+        {%- do faults.extend(dbt_cdc._setting_faults(settings, names | join(', ') ~ ': ')) -%}
     {%- endfor -%}
     {%- do return(faults + dbt_cdc._unheeded_faults(users)) -%}
+{%- endmacro -%}
+
+
+{%- macro _setting_faults(settings, about='') -%}
+    {%- set faults = [] -%}
+    {%- for name, (refused, expected, why) in settings.items()
+        if refused | upper in [dbt_cdc._session_setting(name) | upper, dbt_cdc._profile_setting(name) | upper] -%}
+        {%- do faults.append(about ~ name ~ " must be " ~ expected ~ ", got " ~ refused ~ ": " ~ why
+                             ~ "; take the setting out of the profile") -%}
+    {%- endfor -%}
+    {%- do return(faults) -%}
 {%- endmacro -%}
 
 
@@ -55,15 +62,19 @@
 
 
 {%- macro _formats_of_node(node) -%}
-    {#- That of its table, or, where it does not say one, those of the nodes that it reads. -#}
-    {%- set formats = [] -%}
-    {%- if node.config.materialized in ['hash_diff', 'apply_changes'] or node.config.get('file_format') -%}
-        {%- do return([dbt_cdc._file_format(node.config)]) -%}
-    {%- endif -%}
+    {#- That of its table, or, where it does not say one, those of the nodes that it reads. (_changed_table asks for sources, too.) -#}
+    {%- set own, formats = dbt_cdc._format_of_node(node), [] -%}
+    {%- if own -%}{%- do return([own]) -%}{%- endif -%}
     {%- for upstream in node.depends_on.nodes if upstream in graph.nodes -%}
-        {%- do formats.append(graph.nodes[upstream].config.get('file_format')) -%}
+        {%- do formats.append(dbt_cdc._format_of_node(graph.nodes[upstream])) -%}
     {%- endfor -%}
     {%- do return(formats | unique | list) -%}
+{%- endmacro -%}
+
+
+{%- macro _format_of_node(node) -%}
+    {%- set is_own = node.config.materialized in ['hash_diff', 'apply_changes'] -%}
+    {%- do return(dbt_cdc._file_format(node.config) if is_own else node.config.get('file_format')) -%}
 {%- endmacro -%}
 
 

@@ -98,8 +98,17 @@ def test_settings_under_which_names_and_texts_mean_others_are_refused_where_the_
     assert project.tables() == {"people", "plain"}
     project.dbt("run")
     assert project.rows("select * from {schema}.applied") == [("O'Brien", 1)]
+    changes = "{{ config(materialized='table', %s) }} select op from {{ dbt_cdc.table_changes(%s, 'earliest', unique_key='name') }}"
+    write(project, of_source=changes % ("file_format='parquet'", "source('raw', 'people')"))
+    project.write({"models/applied.sql": APPLIED.replace("materialized", "file_format=none, materialized")})
+    project.write({"models/of_default.sql": changes % ("file_format=none", "ref('applied')")})
+    with session_conf(project.spark, {"spark.sql.files.ignoreMissingFiles": "true"}):
+        errors = {name: project.error("run", "--select", name) for name in ("of_source", "of_default")}
+    missing = "spark.sql.files.ignoreMissingFiles must be false, got true: a version whose files VACUUM took would lack"
+    assert f"nothing was written:\n    - changes of {project.schema}.people: {missing}" in errors["of_source"]
+    assert f"nothing was written:\n    - model.consumer.of_default: {missing}" in errors["of_default"]
     with session_conf(project.spark, {"spark.sql.redaction.options.regex": "generation|first_load"}):
-        error = project.error("run")
+        error = project.error("run", "--exclude", "of_default")
     for name, mark in (("generation", ", which the package keeps: "), ("first_load", ": ")):
         assert f"    - Spark hides the table property 'dbt_cdc.{name}'{mark}spark.sql.redaction.options.regex" in error
 

@@ -101,14 +101,20 @@ def _in_zone(column: Any, zone: str) -> Any:
 
     Where clocks are put back it is the earlier of two, where they are put forward the end of the missing hour.
     """
-    from pyarrow import compute, timestamp, types
+    from pyarrow import ArrowInvalid, compute, timestamp, types
 
     if not types.is_timestamp(column.type):
         return column
     column = column.cast(timestamp("us", column.type.tz), safe=False)
     if column.type.tz is not None:
         return column
-    return compute.assume_timezone(column, _as_arrow_has_it(zone), ambiguous="earliest", nonexistent="latest")
+    try:
+        return compute.assume_timezone(column, _as_arrow_has_it(zone), ambiguous="earliest", nonexistent="latest")
+    except ArrowInvalid:
+        raise DbtRuntimeError(
+            "model() returned a pandas DataFrame with times without a zone, which are in the session's, and Arrow does"
+            f" not know spark.sql.session.timeZone {zone}: give it a whole name, such as Asia/Tokyo."
+        ) from None
 
 
 def _as_arrow_has_it(zone: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
 from dbt_cdc import _frames
@@ -232,6 +233,9 @@ def test_pandas_frames_go_by_rows_where_pyspark_takes_no_arrow_tables(
             spark.conf.set("spark.sql.session.timeZone", spelt)
             found = [row[0] for row in _frames.to_spark(noon, spark).selectExpr("unix_seconds(at)").collect()]
             assert found == [calendar.timegm((2024, 1, 31, hour, minute, 0))], spelt
+        spark.conf.set("spark.sql.session.timeZone", "JST")  # one of Java's alone
+        with pytest.raises(DbtRuntimeError, match="JST: give it a whole name, such as Asia"):
+            _frames.to_spark(noon, spark)
 
 
 @pytest.mark.one_format("delta")

@@ -15,6 +15,7 @@
         {%- do exceptions.raise_compiler_error("dbt_cdc.purge_tombstones: several packages have an apply_changes model '" ~ model
             ~ "': name it with its own, as in " ~ packages | join('.' ~ model ~ ' or ') ~ '.' ~ model) -%}
     {%- endif -%}
+    {%- do dbt_cdc._raise_run_faults(dbt_cdc._session_faults(asked | map(attribute='unique_id') | sort)) -%}
     {%- set retentions = {} -%}
     {%- for node in asked -%}{%- do retentions.update({node.unique_id: dbt_cdc._retention_of(node, retention)}) -%}{%- endfor -%}
     {%- set batch = dbt_cdc._apply_purge_by_hand(invocation_id) if retention is not none else 'operation-' ~ invocation_id -%}

@@ -4,6 +4,7 @@
         {%- do exceptions.raise_compiler_error("dbt_cdc.reset_watermarks: give --args '{source: schema.table, destination:"
                ~ " schema.table}', or one of the two for all its edges; run cdc_summary for their names") -%}
     {%- endif -%}
+    {%- do dbt_cdc._raise_run_faults(dbt_cdc._setting_faults(dbt_cdc._settings_of_meaning(), 'cdc_metadata: ')) -%}
     {%- set asked = [] -%}
     {%- for edge in dbt_cdc._asked_edges('reset_watermarks', source, destination) -%}
         {%- do asked.append({'source': edge.source, 'destination': edge.destination, 'by': 'reset',

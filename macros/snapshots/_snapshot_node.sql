@@ -7,7 +7,10 @@
         {%- do known.append(node.name) -%}
         {%- if name in [node.name, node.package_name ~ '.' ~ node.name] -%}{%- do found.append(node) -%}{%- endif -%}
     {%- endfor -%}
-    {%- if found | length == 1 -%}{%- do return(dbt_cdc._set_model_context(found[0].unique_id)) -%}{%- endif -%}
+    {%- if found | length == 1 -%}
+        {%- do dbt_cdc._raise_run_faults(dbt_cdc._session_faults([found[0].unique_id])) -%}
+        {%- do return(dbt_cdc._set_model_context(found[0].unique_id)) -%}
+    {%- endif -%}
     {%- set names = [] -%}
     {%- for node in found -%}{%- do names.append(node.package_name ~ '.' ~ node.name) -%}{%- endfor -%}
     {%- do exceptions.raise_compiler_error('dbt_cdc.' ~ command ~ ': ' ~ (

@@ -89,11 +89,13 @@ def test_settings_under_which_names_and_texts_mean_others_are_refused_where_the_
         try:
             project.dbt("run", "--select", "plain")
             error = project.error("run")
+            project.error("run-operation", "reset_watermarks", "--args", "{destination: reader}")
         finally:
             server.unsetConf(f"spark.sql.{fixed}")
     users = ", ".join(f"model.consumer.{name}" for name in ("applied", "asked", "loaded", "reader"))
     for name in (*settings, fixed):
         assert f"    - {users}: spark.sql.{name} must be false, got true" in error
+        assert f"    - cdc_metadata: spark.sql.{name} must be false, got true" in project.new_log()
     assert "dbt_cdc: nothing was written:\n" in error
     assert project.tables() == {"people", "plain"}
     project.dbt("run")
@@ -173,10 +175,15 @@ def test_a_strict_session_without_scripts_takes_what_the_package_writes(project:
     refused = REFUSED[project.file_format]
     with session_conf(project.spark, {f"spark.sql.{name}": value for name, (value, _) in refused.items()}):
         error = project.error("build")
+        logs = []
+        for operation in (("purge_tombstones",), ("adopt_operational_metadata", "--args", "{snapshot: kept}")):
+            project.error("run-operation", *operation)
+            logs.append(project.new_log())
     for name, (value, expected) in refused.items():
-        assert (
-            f"model.consumer.reader, snapshot.consumer.kept: spark.sql.{name} must be {expected}, got {value}" in error
-        )
+        told = f"spark.sql.{name} must be {expected}, got {value}"
+        assert f"model.consumer.reader, snapshot.consumer.kept: {told}" in error
+        assert f"- model.consumer.applied, model.consumer.image: {told}" in logs[0]
+        assert f"- snapshot.consumer.kept: {told}" in logs[1]
     assert project.tables() == {"people"}
     settings = {"spark.sql.storeAssignmentPolicy": "STRICT", "spark.sql.scripting.enabled": "false"}
     if project.file_format == "iceberg":  # Delta's are nothing to its nodes, nor to a test, which has no format

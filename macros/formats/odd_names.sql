@@ -18,15 +18,26 @@
 
 {%- macro _later_properties(properties, format) -%}
     {#- Switches those off in `properties`, which is changed, that can't be on beside the others in the creating statement, whether
-        they are asked for there or by the session, and gives them, to be set afterwards. -#}
+        either are asked for there or by the session, and gives them, to be set afterwards. -#}
     {%- set abilities, later = dbt_cdc._formats()[format], {} -%}
-    {%- set beside = abilities.column_names.keys() | select('in', properties) | list -%}
-    {%- for name, default in abilities.set_later.items() if beside -%}
+    {%- for name, default in abilities.set_later.items() -%}
         {%- set value = properties[name] if name in properties else dbt_cdc._session_setting(default) -%}
         {%- if value | string | lower == 'true' -%}{%- do later.update({name: value}) -%}{%- endif -%}
     {%- endfor -%}
+    {%- set is_mapped = abilities.column_names.keys() | select('in', properties) | list -%}
+    {%- if not later or not (is_mapped or dbt_cdc._for_format('names_by_session', format)()) -%}{%- do return({}) -%}{%- endif -%}
     {%- for name in later -%}{%- do properties.update({name: 'false'}) -%}{%- endfor -%}
     {%- do return(later) -%}
+{%- endmacro -%}
+
+
+{#- Whether a session gives those properties to tables that do not name them. -#}
+{%- macro default__names_by_session() -%}{%- do return(false) -%}{%- endmacro -%}
+
+
+{%- macro delta__names_by_session() -%}
+    {%- set mode = dbt_cdc._session_setting('spark.databricks.delta.properties.defaults.columnMapping.mode') -%}
+    {%- do return(mode not in ['<undefined>', 'none']) -%}
 {%- endmacro -%}
 
 

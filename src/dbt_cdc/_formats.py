@@ -15,6 +15,8 @@ class Format:
     replaceable: bool = False
     #: table properties without which names such as `a b` are refused
     column_names: Mapping[str, str] = field(default_factory=dict)
+    #: the setting by which a session gives them to tables that do not name them
+    column_names_by: str = ""
     #: table properties that can't be on in the statement that makes a table with those, and the settings by which a
     #: session switches them on for tables that do not name them
     set_later: Mapping[str, str] = field(default_factory=dict)
@@ -45,6 +47,7 @@ _FORMATS = {
     "delta": Format(
         replaceable=True,
         column_names={"delta.columnMapping.mode": "name"},
+        column_names_by="spark.databricks.delta.properties.defaults.columnMapping.mode",
         set_later={"delta.enableChangeDataFeed": "spark.databricks.delta.properties.defaults.enableChangeDataFeed"},
         timestamp_ntz={"delta.feature.timestampNtz": "supported"},
         conflict=r"Concurrent\w+Exception|DELTA_CONCURRENT|(Metadata|Protocol)Changed|DELTA_(METADATA|PROTOCOL)_CHANGED|"

@@ -107,10 +107,11 @@ def _table_properties(
     kind = format_of(config.get("file_format"))
     needed = kind.column_names if any(map(is_odd_name, names)) else {}
     properties = {**needed, **(config.get("tblproperties") or {})}
-    if not kind.column_names.keys() & properties.keys():
-        return properties, {}
     asked = {name: properties.get(name, session.conf.get(default, None)) for name, default in kind.set_later.items()}
     later = {name: value for name, value in asked.items() if str(value).lower() == "true"}
+    is_mapped = kind.column_names.keys() & properties.keys()
+    if not later or not (is_mapped or session.conf.get(kind.column_names_by, "none") != "none"):
+        return properties, {}
     return {**properties, **dict.fromkeys(later, "false")}, later
 
 

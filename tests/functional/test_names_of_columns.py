@@ -97,8 +97,11 @@ def test_a_column_that_would_end_a_log_is_refused_before_anything_is_written(pro
 
 @pytest.mark.only_format("delta")
 def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(project: Project) -> None:
-    """A feed that the table's properties ask for, the change log, or the session: not of `applied` by the last run."""
-    by_default = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
+    """A feed that the table's properties ask for, the change log, or the session: not of `applied` by the last run.
+
+    The session asks to have all names mapped, so that `even` ones are.
+    """
+    by_default = "spark.databricks.delta.properties.defaults."
     feed = "tblproperties={'delta.enableChangeDataFeed': 'true'}"
     snapshot = MODELS["snapshots/snapped.yml"].replace("check_cols: [v]", "check_cols: all, " + feed.replace("=", ": "))
     applied, options = MODELS["models/applied.sql"], "'sequence_by': 'v'"
@@ -114,17 +117,22 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
             "models/logged.sql": logged,
             "models/wide.sql": logged.replace("select *", f"select id, v, named_struct({fields}, 'o p', v) as s"),
             "models/copied.py": table,
+            "models/even.sql": logged.replace("select *", "select id, v"),
+            "models/even_copied.py": table + ".select('id', 'v')",
             "snapshots/snapped.yml": snapshot,
         }
     )
-    tables = ("hashed__base", "hashed__history", "applied", "logged", "copied", "snapped")
+    tables = ("hashed__base", "hashed__history", "applied", "logged", "copied", "snapped", "even", "even_copied")
     for day in (1, 2, 3):
         project.sql("drop table if exists {schema}.rows")
         project.sql(f"create table {{schema}}.rows using parquet as select 1 as id, {day} as v, 'x{day}' as `a b`")
-        with session_conf(project.spark, {by_default: "true" if day < 3 else "false"}):
+        defaults = {"enableChangeDataFeed": "true" if day < 3 else "false", "columnMapping.mode": "name"}
+        with session_conf(project.spark, {by_default + name: value for name, value in defaults.items()}):
             project.dbt("build", *(["--full-refresh"] if day == 3 else []), "--vars", f"{{day: {day}}}")
         for name in ("applied", "logged", "copied", "hashed"):
             assert project.rows(f"select id, v, `a b` from {{schema}}.{name}") == [(1, day, f"x{day}")]
+        for name in ("even", "even_copied"):
+            assert project.rows(f"select * from {{schema}}.{name}") == [(1, day)]
         for name in tables:
             kept = dict(project.rows(f"show tblproperties {{schema}}.{name}"))
             is_on = "false" if name == "applied" and day == 3 else "true"

@@ -125,13 +125,15 @@ select
 
 {%- macro _apply_content_hash(plan) -%}
     {#- NULLs add nothing and each column goes in with its name, so that a column added later leaves older hashes as they are. -#}
-    {%- set parts = ["if(_dbt_cdc_columns is null, 0L, xxhash64('', _dbt_cdc_columns))"] -%}
+    {%- set parts, groups = ["if(_dbt_cdc_columns is null, 0L, xxhash64('', _dbt_cdc_columns))"], [] -%}
     {%- for column in plan.payload if column.source -%}
         {%- set name = dbt_cdc._quote(column.name) -%}
         {%- do parts.append('if(' ~ name ~ ' is null, 0L, xxhash64(' ~ dbt_cdc._literal(column.name | lower) ~ ', '
                             ~ dbt_cdc._apply_hashable(name, column.type) ~ '))') -%}
     {%- endfor -%}
-    {%- do return(parts | join('\n        ^ ')) -%}
+    {#- by groups: a chain of a thousand is nested so deep that Spark's parser has not stack enough -#}
+    {%- for group in parts | batch(40) -%}{%- do groups.append('(' ~ group | join('\n        ^ ') ~ ')') -%}{%- endfor -%}
+    {%- do return(groups | join('\n        ^ ')) -%}
 {%- endmacro -%}
 
 

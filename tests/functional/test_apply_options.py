@@ -965,11 +965,19 @@ def test_names_of_columns_that_do_not_reach_the_table_make_no_other_event(projec
                     ["(1, 'b', 2, 'U', array('id', 'v', 'more', 'op'), 'x')", "(1, 'c', 3, 'U', array('more'), 'y')"],
                 ],
                 **options,
-            )
+            ),
+            # the hash of a content of thousands of columns: so many of one value are that value
+            "models/of_many.sql": """
+                {{ config(materialized='table') }}
+                {% set payload = [{'name': 'v', 'type': 'int', 'source': 'v'}] * 3001 %}
+                select {{ dbt_cdc._apply_content_hash({'payload': payload}) }} = xxhash64('v', 1) as is_that
+                from values (1, cast(null as array<string>)) as t(v, _dbt_cdc_columns)
+            """,
         }
     )
     project.dbt("run", "--vars", "{run: 0}")
     project.dbt("run", "--vars", "{run: 1}")
+    assert project.rows("select * from {schema}.of_many") == [(True,)]
     assert project.rows("select * from {schema}.marked") == [(1, "b")]
     assert project.rows(
         "select _dbt_cdc_sequence, v from {schema}.marked__events where _dbt_cdc_kind = 'upsert' order by 1"

@@ -8,8 +8,10 @@
 
 
 {%- macro iceberg__many_small_appends() -%}
-    {%- do return({'commit.retry.num-retries': '50', 'commit.retry.max-wait-ms': '5000',
-                   'history.expire.max-snapshot-age-ms': '3600000', 'history.expire.min-snapshots-to-keep': '10'}) -%}
+    {%- do return(dict(dbt_cdc.iceberg__main_branch(), **{
+        'commit.retry.num-retries': '50', 'commit.retry.max-wait-ms': '5000',
+        'history.expire.max-snapshot-age-ms': '3600000', 'history.expire.min-snapshots-to-keep': '10',
+    })) -%}
 {%- endmacro -%}
 
 

@@ -5,7 +5,7 @@
 {%- macro default__temporary_properties() -%}{%- do return({}) -%}{%- endmacro -%}
 {%- macro iceberg__temporary_properties() -%}
     {#- A catalog may have that off for its tables (Nessie's has), and Iceberg then refuses to purge one. -#}
-    {%- do return({'gc.enabled': 'true'}) -%}
+    {%- do return(dict(dbt_cdc.iceberg__main_branch(), **{'gc.enabled': 'true'})) -%}
 {%- endmacro -%}
 
 {%- macro default__drop_temporary(relation) -%}{%- do return('drop table if exists ' ~ relation) -%}{%- endmacro -%}

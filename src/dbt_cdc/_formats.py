@@ -34,6 +34,8 @@ class Format:
     overwrite_since: Mapping[str, str] = field(default_factory=dict)
     #: settings of a session by which it writes to a branch of a table that has such
     branch_settings: tuple[str, ...] = ()
+    #: table properties by which no session writes to a branch of it
+    main_branch: Mapping[str, str] = field(default_factory=dict)
     #: settings of a session under which its tables do not hold or give what is written: the value refused, and what is
     #: expected
     refused_settings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
@@ -69,6 +71,7 @@ _FORMATS = {
         current_version="select snapshot_id from {}.refs where name = 'main'",
         overwrite_since={"isolation-level": "serializable", "validate-from-snapshot-id": "{}"},
         branch_settings=("spark.wap.branch", "spark.wap.id"),
+        main_branch={"write.wap.enabled": "false"},
         refused_settings={"spark.sql.storeAssignmentPolicy": ("LEGACY", "ANSI or STRICT")},
     ),
     "hudi": Format(keyed=True),

@@ -50,6 +50,8 @@ def write(frame: DataFrame, target: Target, *, replace: bool = True) -> None:
     if target.is_intermediate:
         session.sql(f"drop table if exists {target.relation}")
     properties, later = _table_properties(session, target.config, names)
+    if target.is_intermediate:
+        properties |= format_of(target.config.get("file_format")).main_branch
     with viewed(frame) as view:
         session.sql(create_statement(target, f"select * from {view}", properties, replace=replace))
     if later:

@@ -260,3 +260,42 @@ def test_text_with_a_zone_is_an_instant_in_feeds_where_the_word_means_another_ty
     assert project.columns("events") == [("at", "timestamp"), ("ats", "array<timestamp>"), ("_ts", "timestamp")]
     found = "select unix_seconds(at), unix_seconds(ats[0]), unix_seconds(_ts) from {schema}.events"
     assert project.rows(found) == [(1699992800, 1699992800, 1700000000)] * 2
+
+
+@pytest.mark.only_format("iceberg")
+def test_what_a_run_keeps_is_on_the_main_branch_whatever_the_catalog_has_its_tables_do(project: Project) -> None:
+    spark, catalog = project.spark, f"staging_{project.schema}"
+    made = {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".type": "jdbc",
+        ".uri": f"jdbc:h2:mem:{catalog};DB_CLOSE_DELAY=-1;DATABASE_TO_LOWER=TRUE",
+        ".jdbc.schema-version": "V1",
+        ".warehouse": str(project.folder / "staging"),
+        ".table-default.write.wap.enabled": "true",
+    }
+    for name, value in made.items():
+        spark.conf.set(f"spark.sql.catalog.{catalog}{name}", value)
+    unstaged = "tblproperties={'write.wap.enabled': 'false'}, materialized="
+    batch = APPLIED.replace("'sequence_by'", "'stored_as_scd_type': 2, 'sequence_by'")
+    write(project, reader=READER_BY_VERSION.replace("materialized=", unstaged), history=batch)
+    in_python = """
+        def model(dbt, spark):
+            dbt.config(materialized="apply_changes", unique_key="name", meta={"dbt_cdc": {"sequence_by": "seq"}})
+            return dbt.source("raw", "people").select("name", "seq")
+    """
+    project.write({"models/loaded.py": LOADED, "models/in_python.py": in_python})
+    spark.catalog.setCurrentCatalog(catalog)
+    try:
+        project.sql("create schema {schema}")
+        for rows in (["('a', 1)"], ["('a', 2)", "('b', 3)"]):
+            supply(project, *rows)
+            with session_conf(spark, {"spark.wap.id": "audit"}):
+                project.dbt("run")
+        tables = ("applied", "in_python", "reader", "loaded", "history")
+        found = [project.rows(f"select name, seq from {{schema}}.{table} order by 1, 2") for table in tables]
+        logged = project.rows("select op, after.seq from {schema}.applied__changes order by 2")
+    finally:
+        spark.catalog.setCurrentCatalog("spark_catalog")
+    whole = [("a", 2), ("b", 3)]
+    assert found == [whole, whole, whole, whole, [("a", 1), *whole]]
+    assert logged == [("i", 1), ("u", 2), ("i", 3)]

@@ -32,12 +32,14 @@ SAID = """
         'odd': [],
         'widens': [],
         'hash_diff_properties': {},
+        'main_branch': {},
     } %}
     {% for format in ['delta', 'iceberg'] %}
         {% do said.hash_diff_properties.update({format: dbt_cdc._for_format('hash_diff_properties', format)()}) %}
     {% endfor %}
     {% for format in dbt_cdc._formats() %}
         {% do said.refused.update({format: dbt_cdc._for_format('refused_settings', format)()}) %}
+        {% do said.main_branch.update({format: dbt_cdc._for_format('main_branch', format)()}) %}
     {% endfor %}
     {% for type in var('read') %}{% do said.text_of.update({type: dbt_cdc._text_pattern(type)}) %}{% endfor %}
     {% for name in var('names') if dbt_cdc._is_odd_name(name) %}{% do said.odd.append(name) %}{% endfor %}
@@ -59,6 +61,7 @@ def test_macros_and_python_say_the_same(project: Project) -> None:
         assert abilities["set_later"] == dict(python.set_later), name
         assert abilities["timestamp_ntz"] == dict(python.timestamp_ntz), name
         assert abilities["branch_settings"] == list(python.branch_settings), name
+        assert said["main_branch"][name] == dict(python.main_branch), name
         refused = {setting: tuple(values[:2]) for setting, values in said["refused"][name].items()}
         assert refused == dict(python.refused_settings), name
     assert set(REFUSED) < set(said["refused_anywhere"])  # one more is of thrift alone

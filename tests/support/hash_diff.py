@@ -23,6 +23,7 @@ OTHER_WON = "another run of this model wrote at the same time and was first"
 PROPERTIES = {
     "delta": {"delta.enableDeletionVectors": "true"},
     "iceberg": {
+        "write.wap.enabled": "false",
         "write.merge.isolation-level": "serializable",
         "write.merge.mode": "merge-on-read",
         "write.update.mode": "merge-on-read",

@@ -69,8 +69,9 @@
     {#- Edges that another run of this model has moved since this one read them: their watermark goes to the lower of
         both, from which the next run mends the table. A run that made the table anew has taken out what the other wrote.
         By version a run writes rows as they were at its pin, so that older rows may lie over newer ones: those edges are
-        given back. -#}
+        given back, but of apply_changes, where the sequence decides. -#}
     {%- set recorded, anew, mine, overtaken = dbt_cdc._recorded_edges(), dbt_cdc._read_edges().anew, {}, [] -%}
+    {%- set is_ordered = model.config.materialized == 'apply_changes' -%}
     {%- for edge in dbt_cdc._read_edges().edges.values() | rejectattr('part', 'defined') -%}
         {%- set moved = edge.by == 'version' and dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}
         {%- if anew or moved -%}{%- do mine.update({edge.source: edge}) -%}{%- endif -%}
@@ -81,7 +82,7 @@
         {%- do recorded.update({source: other}) -%}
         {%- set edge = mine.get(source, {}) -%}
         {%- do edge.update(dbt_cdc._lower_watermark(edge, other)) -%}
-        {%- if edge.by == 'version' -%}{%- do overtaken.append(edge) -%}{%- endif -%}
+        {%- if edge.by == 'version' and not is_ordered -%}{%- do overtaken.append(edge) -%}{%- endif -%}
     {%- endfor -%}
     {%- do return(overtaken) -%}
 {%- endmacro -%}

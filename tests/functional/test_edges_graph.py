@@ -204,10 +204,13 @@ def test_of_two_runs_at_once_no_older_row_stays_over_a_newer_one(
         f"create table {{schema}}.orders (id int, amount int, cdc_datetime_updated timestamp) using {project.file_format}"
     )
     source = f"sources: [{{name: raw, schema: {project.schema}, tables: [{{name: orders}}]}}]"
-    by = "select id, amount from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by=%s) }}"
+    by = "select %s from {{ dbt_cdc.ref_changes(source('raw', 'orders'), by=%s) }}"
     names = {"raced_column": "'column'", "raced_version": "'version', unique_key='id'"}
+    ordered = APPLY % {"sequence_by": "seq", "except_column_list": ["seq"]}
+    columns = "id, amount, cdc_datetime_updated as seq"
     project.write({"models/sources.yml": source})
-    project.write({f"models/{name}.sql": READER % "id" + by % way for name, way in names.items()})
+    project.write({f"models/{name}.sql": READER % "id" + by % ("id, amount", way) for name, way in names.items()})
+    project.write({"models/raced_ordered.sql": ordered + by % (columns, names["raced_version"])})
     project.sql(f"insert into {{schema}}.orders values (1, 10, {STAMP % 1}), (2, 20, {STAMP % 1})")
     race = Race(monkeypatch)
 
@@ -228,28 +231,30 @@ def test_of_two_runs_at_once_no_older_row_stays_over_a_newer_one(
     assert project.rows(moves) == [
         (f"{schema}.raced_column", 1),
         (f"{schema}.raced_column", 2),
+        (f"{schema}.raced_ordered", 1),
         (f"{schema}.raced_version", 1),
     ]
 
-    for name in names:
-        amount = 11 if name == "raced_column" else 13
+    for name, amount in (("raced_column", 11), ("raced_version", 13), ("raced_ordered", 15)):
         set_amount(amount, amount)
 
         def overtake(name: str = name, amount: int = amount) -> None:
             set_amount(amount + 1, amount + 1)
             project.dbt("run", "--select", name)
 
-        race.before(rf"merge into.*{name}", overtake)
-        if name == "raced_column":
-            project.dbt("run", "--select", name)
-        else:
+        race.before(rf"(merge|insert) into.*{name}", overtake)
+        if name == "raced_version":
             said = project.error("run", "--select", name)
             assert "another run of this model has written changes of" in said
+        else:
+            project.dbt("run", "--select", name)
+        if name == "raced_ordered":  # its sequence decides, and the older row has not come over the newer one
+            assert rows(name) == [(1, amount + 1), (2, 20)]
         project.dbt("run", "--select", name)
         assert rows(name) == [(1, amount + 1), (2, 20)], name
-    set_amount(15, 15)
+    set_amount(17, 17)
     project.dbt("run", "--threads", "2")
-    assert rows("raced_column") == rows("raced_version") == [(1, 15), (2, 20)]
+    assert rows("raced_column") == rows("raced_version") == rows("raced_ordered") == [(1, 17), (2, 20)]
 
 
 @pytest.mark.one_format("iceberg")

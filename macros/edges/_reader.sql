@@ -54,7 +54,7 @@
         {%- if not model.config.get('unique_key') -%}
             {%- do faults.append("ref_changes needs a unique_key: rows that are read once more must meet themselves") -%}
         {%- endif -%}
-        {%- do faults.extend(dbt_cdc._predicate_faults()) -%}
+        {%- do faults.extend(dbt_cdc._predicate_faults() + dbt_cdc._isolation_faults() + dbt_cdc._merged_table_faults()) -%}
         {%- set change_log = dbt_cdc._given_options(dbt_cdc._reader_options()).change_log -%}
         {%- if change_log is not none -%}
             {%- do faults.append(dbt_cdc._no_log_fault(change_log, 'an incremental model')) -%}
@@ -87,6 +87,16 @@
             ~ ": a row that is read once more, and whose record it hides, would come twice") -%}
     {%- endfor -%}
     {%- do return(faults) -%}
+{%- endmacro -%}
+
+
+{%- macro _merged_table_faults() -%}
+    {#- dbt makes the table of an incremental model with what its config and the catalog give. -#}
+    {%- set existing, format = load_relation(this), model.config.get('file_format') -%}
+    {%- if existing is none or existing.is_view or format not in dbt_cdc._formats() or not dbt_cdc._writes_tables() -%}
+        {%- do return([]) -%}
+    {%- endif -%}
+    {%- do return(dbt_cdc._for_format('merged_table_faults', format)(existing)) -%}
 {%- endmacro -%}
 
 

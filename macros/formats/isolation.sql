@@ -18,3 +18,12 @@
     {%- endfor -%}
     {%- do return([]) -%}
 {%- endmacro -%}
+
+
+{#- Of a table that exists and that dbt's own merge writes to. -#}
+{%- macro default__merged_table_faults(relation) -%}{%- do return([]) -%}{%- endmacro -%}
+
+
+{%- macro iceberg__merged_table_faults(relation) -%}
+    {%- do return(dbt_cdc._isolation_faults(relation, dbt_cdc._table_properties(relation))) -%}
+{%- endmacro -%}

@@ -17,7 +17,7 @@
 
 
 {%- macro iceberg__snapshot_table_faults(relation) -%}
-    {%- do return(dbt_cdc._isolation_faults(relation, dbt_cdc._table_properties(relation))) -%}
+    {%- do return(dbt_cdc.iceberg__merged_table_faults(relation)) -%}
 {%- endmacro -%}
 
 

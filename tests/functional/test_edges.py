@@ -404,6 +404,10 @@ REFUSED = {
         ' column that never changes for a key, got "DBT_INTERNAL_DEST.id > 7": a row that is read once more',
         'changes for a key, got "DBT_INTERNAL_SOURCE.id > 8": a row',
     ),
+    "isolated": refused(
+        READER + "{{ config(tblproperties={'write.merge.isolation-level': 'snapshot'}) }}" + NEW,
+        "tblproperties: 'write.merge.isolation-level' must be serializable (Iceberg's default), got \"snapshot\"",
+    ),
     "predicate_as_text": refused(
         incremental(
             "merge",

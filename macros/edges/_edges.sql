@@ -122,7 +122,11 @@
     {%- for edge in whole if read.anew or dbt_cdc._has_moved(edge, recorded.get(edge.source)) -%}{%- do moves.append(edge) -%}{%- endfor -%}
     {%- if read.anew -%}
         {#- What this model once read and does not read now: to be read from the start when it comes back. -#}
-        {%- for source, old in recorded.items() if old.by != 'reset' and source not in whole | map(attribute='source') -%}
+        {%- for source, old in recorded.items() if old.by != 'reset' and source not in read.edges -%}
+            {%- do moves.append({'source': source, 'by': 'reset'}) -%}
+        {%- endfor -%}
+        {#- What it now has a part of, reset or not: another run may have merged all of it into the table that is gone. -#}
+        {%- for source, edge in read.edges.items() if edge.part and dbt_cdc._load_relation(dbt_cdc._metadata_relation()) is not none -%}
             {%- do moves.append({'source': source, 'by': 'reset'}) -%}
         {%- endfor -%}
     {%- endif -%}

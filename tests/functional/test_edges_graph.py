@@ -303,3 +303,12 @@ def test_of_two_runs_at_once_the_lower_watermark_holds_whatever_was_made_anew(
     assert run(4, "--full-refresh") == [(1, 4), (9, 4), (10, 4)]
     assert run(5) == [(1, 4), (9, 4), (10, 4), (11, 5), (12, 5)]
     assert run(6) == [(1, 4), (9, 4), (10, 4), (11, 5), (12, 5)]
+
+    # a part takes the place of the table that another run writes to, whether the edge was reset before or not known yet
+    for known in (True, False):
+        assert run(7, "--full-refresh", "--empty") == []
+        if not known:
+            project.sql("delete from {schema}.cdc_metadata")
+        race.before(r"insert into.*cdc_metadata", lambda: run(8, "--full-refresh", "--empty"))
+        assert run(9) == [], known
+        assert run(10) == [(number, 10) for number in (1, 9, 10, 11, 12)], known

@@ -67,6 +67,7 @@
     {%- endfor -%}
     {%- do dbt_cdc._append_edges(resets) -%}
     {%- for reset in resets -%}{%- do read.recorded.update({reset.source: reset}) -%}{%- endfor -%}
+    {%- if resets -%}{%- do model.update({'_dbt_cdc_wrote': 'its watermarks went back to the start'}) -%}{%- endif -%}
 {%- endmacro -%}
 
 

@@ -113,11 +113,16 @@ def test_a_full_refresh_over_lower_stamps_that_fails_after_its_write_leaves_rows
     project: Project,
 ) -> None:
     reader = READER.replace("by='version', unique_key='id'", "column='v'")
+    reader += "where id in (select id from {{ dbt_cdc.ref_changes('orders', column=var('other', 'v')) }})"
     hooks = "models: [{name: reader, config: {post_hook: \"{{ var('hook', '') }}\"}}]"
     project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": reader, "models/reader.yml": hooks})
     build(project, "(1, 10), (2, 90)")
     moves = "select tracked_by, watermark from {schema}.cdc_metadata order by sequence"
     assert project.rows(moves) == [("column", "90")]
+    failing = {"rows": "(1, 10), (2, 20)", "other": "id"}
+    error = project.error("run", "--full-refresh", "--vars", json.dumps(failing))
+    assert "can't run, its watermarks went back to the start:" in error and "in two ways" in error
+    assert project.rows(moves) == [("column", "90"), ("reset", None)]
     failing = {"rows": "(1, 10), (2, 20)", "hook": "not a statement"}
     project.error("run", "--full-refresh", "--vars", json.dumps(failing))
     assert project.rows("select id, v from {schema}.reader order by id") == [(1, 10), (2, 20)]

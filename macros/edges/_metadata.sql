@@ -40,8 +40,13 @@
 {%- macro _selected_readers() -%}
     {#- The models that read by ref_changes: SQL models carry the hook that it gave them when dbt parsed them; Python models name
         the function. -#}
+    {%- do return(dbt_cdc._readers_among(dbt_cdc._selected_nodes())) -%}
+{%- endmacro -%}
+
+
+{%- macro _readers_among(nodes) -%}
     {%- set readers = [] -%}
-    {%- for node in dbt_cdc._selected_nodes()
+    {%- for node in nodes
         if dbt_cdc._has_watermark_hook(node) or (node.get('language') == 'python' and 'ref_changes' in node.raw_code) -%}
         {%- do readers.append(node) -%}
     {%- endfor -%}

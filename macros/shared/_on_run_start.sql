@@ -8,8 +8,8 @@
         {%- set plain, readers = dbt_cdc._plain_nodes_with_options(), dbt_cdc._selected_readers() -%}
         {%- do dbt_cdc._raise_run_faults(
             dbt_cdc._python_part_faults() + dbt_cdc._var_faults(readers) + dbt_cdc._session_faults(users) + dbt_cdc._dispatch_faults()
-            + dbt_cdc._kept_name_faults() + dbt_cdc._misplaced_option_faults() + dbt_cdc._plain_node_faults(plain)
-            + dbt_cdc._column_option_faults() + dbt_cdc._microbatch_faults(readers)) -%}
+            + dbt_cdc._kept_name_faults() + dbt_cdc._metadata_name_faults(readers) + dbt_cdc._misplaced_option_faults()
+            + dbt_cdc._plain_node_faults(plain) + dbt_cdc._column_option_faults() + dbt_cdc._microbatch_faults(readers)) -%}
         {%- do dbt_cdc._warn_of_unread_options(plain) -%}
         {%- do dbt_cdc._create_metadata(readers) -%}
     {%- endif -%}

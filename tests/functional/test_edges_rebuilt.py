@@ -142,6 +142,13 @@ def test_a_full_refresh_over_lower_stamps_that_fails_after_its_write_leaves_rows
 @pytest.mark.one_format("iceberg")
 def test_a_table_that_is_not_the_packages_keeps_no_watermarks(project: Project) -> None:
     project.write({"models/orders.sql": UPSTREAM, "models/reader.sql": READER})
+    project.write({"models/cdc_metadata.sql": "{{ config(materialized='table') }} select 1 as id"})
+    for selected in ([], ["--select", "cdc_metadata"]):  # alone it would replace the table that there is
+        error = project.error("run", *selected, "--vars", json.dumps({"rows": FIRST}))
+        told = f"model.consumer.cdc_metadata: is built as {project.schema}.cdc_metadata, where ref_changes keeps its watermarks"
+        assert "nothing was written:" in error and told in error
+    assert project.tables() == set()
+    (project.folder / "models/cdc_metadata.sql").unlink()
     project.sql("create table {schema}.cdc_metadata (source string, destination string) using " + project.file_format)
     error = project.error("run", "--vars", json.dumps({"rows": FIRST})) + project.new_log()
     assert "cdc_metadata, which is there and was not made for it: expected a table of one of the formats delta" in error

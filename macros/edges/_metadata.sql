@@ -98,7 +98,8 @@ select to_json(min_by(
     named_struct('source', source, 'destination', destination, 'by', tracked_by, 'column', column_name,
         'type', column_type, 'watermark', watermark, 'sequence', sequence,
         'time', cast(unix_micros(cast(cdc_datetime_updated as timestamp_ltz)) as string)),
-    named_struct('newest', -sequence, 'reset', tracked_by != 'reset', 'time', cdc_datetime_updated,
+    named_struct('newest', -sequence, 'reset', tracked_by != 'reset',
+        'zoneless', try_cast(if(column_type in ('timestamp_ntz', 'date'), watermark, null) as timestamp_ntz), 'time', cdc_datetime_updated,
         'number', try_cast({{ number }} as double), 'whole', try_cast({{ number }} as decimal(38, 0)), 'text', watermark)
 ))
 from {{ relation }}

@@ -113,6 +113,12 @@ def test_columns_with_names_of_others_hide_no_stamp_and_no_change(project: Proje
         (2, 20, "y", "i"),
         (3, 30, "z", "i"),
     ]
+    # two runs at once in sessions of two time zones: the lower stamp holds, whatever instant either took it for
+    project.sql(f"create table {{schema}}.plans (id int, at timestamp_ntz) using {project.file_format}")
+    for at, instant in (("2024-01-01 02:00:00", 9), ("2024-01-01 03:00:00", 1)):
+        project.sql(f"""insert into {{schema}}.cdc_metadata values ('{project.schema}.plans', '{project.schema}.of_plans',
+            timestamp_seconds({instant}), 'column', 'at', 'timestamp_ntz', '{at}', 1, current_timestamp(), '')""")
+    assert [line[3] for line in summary(project, source=f"{project.schema}.plans")] == ["2024-01-01 02:00:00"]
 
 
 @pytest.mark.only_format("delta")

@@ -51,10 +51,12 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
     has_history = tables.exists(history)
     if tables.settings.full_refresh or not (marker or has_history):
         return []
+    if marker and not marker.first:
+        return [f"{base} was made by an older version, which noted its columns elsewhere. Rebuild with --full-refresh"]
     first = tables.properties(base).get(FIRST_LOAD) if tables.exists(base) else None
-    remedy = "Bring it back, or start both anew with --full-refresh"
     if marker and marker.load == first:
         return []  # all that there is stands in the base table
+    remedy = "Bring it back, or start both anew with --full-refresh"
     if marker and not has_history:
         return [f"{history} is gone, but its table {base} is there, with more than one load. {remedy}"]
     tables.refresh(history)
@@ -87,7 +89,7 @@ def narrow_faults(tables: Tables, stored: Stored | None) -> list[str]:
     have = {f.name: f.dataType for f in tables.spark.table(history).schema.fields}
     narrow = {name: kind for name, kind in stored.columns.items() if name in have and not fits(kind, have[name])}
     # one that a full refresh has not come to is made anew
-    if not narrow or tables.properties(history).get(FIRST_LOAD) != stored.properties.get(FIRST_LOAD):
+    if not narrow or tables.properties(history).get(FIRST_LOAD) != stored.last.first:
         return []
     return [
         f"column '{name}': {base} has type {kind.simpleString()}, {history} has {have[name].simpleString()}, which "

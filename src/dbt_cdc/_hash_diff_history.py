@@ -65,9 +65,8 @@ class History:
         It is written where it is the load of `marker`; certain if no other version has come since.
         `last`: it is not tried again.
         """
-        first = self.tables.properties(self.settings.base).get(FIRST_LOAD, "")
         have = self._properties()
-        rebuild = have.get(FIRST_LOAD) != first
+        rebuild = have.get(FIRST_LOAD) != marker.first
         if not rebuild and have.get(_HELD_LOAD) == marker.load:
             return marker, True
         # partitions that come once the version is chosen are of loads after it, and stay
@@ -78,7 +77,7 @@ class History:
             return shown, False
         # a history that was not there makes way only at the last: till then it is another run's, of more loads
         replace = bool(have) or (last and self.settings.replace_conflicts)
-        self._write(first, marker, version, until, replace=replace)
+        self._write(marker, version, until, replace=replace)
         return shown, self.tables.version(self.settings.base) == version
 
     def _properties(self) -> dict[str, str]:
@@ -95,7 +94,7 @@ class History:
         later = self.spark.table(self.settings.history).where(f"eff_start_date > date{literal(marker.effective_date)}")
         return later.selectExpr("cast(max(eff_start_date) as string)").collect()[0][0] or marker.effective_date
 
-    def _write(self, first: str, marker: Marker, version: str, until: str, *, replace: bool) -> None:
+    def _write(self, marker: Marker, version: str, until: str, *, replace: bool) -> None:
         """The rows of a load, as a version of the base table has them, become the partitions from its date `until`.
 
         Without `until` they become the history. Whoever has loaded since has written them, and more: then nothing is.
@@ -107,7 +106,7 @@ class History:
         # its columns are that version's: a run that was beaten may have added some since
         held = self.spark.sql(f"select * from {self.settings.base} version as of {version}")
         rows = held.where(f"{IS_KEY} and eff_start_date = {date}").drop(SUPPLIED, LOAD)
-        properties = {FIRST_LOAD: first, _HELD_LOAD: marker.load}
+        properties = {FIRST_LOAD: marker.first, _HELD_LOAD: marker.load}
         if not until:
             if self.tables.marker() == marker:
                 self.tables.create(history, rows, properties, ["eff_start_date"], replace=replace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -25,13 +25,6 @@ if TYPE_CHECKING:  # pragma: no cover
 ADDED = ("keyhash", "nonkeyhash", "operation", "eff_start_date")
 SUPPLIED, LOAD = "_dbt_cdc_supplied", "_dbt_cdc_load"
 
-#: Property of the base table: the data columns that it and the sensitive table have.
-COLUMNS = "dbt_cdc.columns"
-#: The same as a load leaves them, after the load's id: it holds from that load's commit on.
-NEXT_COLUMNS = "dbt_cdc.columns_of_load"
-#: Property of the base table: those of the sensitive table.
-SENSITIVE = "dbt_cdc.sensitive_columns"
-
 #: What the base table's one marker row begins its load with until a first load has ended.
 PENDING = "pending:"
 #: Conditions that hold for the marker row, for one of a load that has ended, and for the rows of keys.
@@ -41,13 +34,6 @@ IS_ENDED = f"{IS_MARKER} and not startswith({LOAD}, '{PENDING}')"
 
 def _names_text(names: list[str]) -> str:
     return json.dumps(names, ensure_ascii=False)
-
-
-def own_columns(properties: Mapping[str, str], load: str) -> tuple[list[str], list[str]]:
-    """Stored.own, and those of them that are sensitive, by the base table's properties; `load`: its last."""
-    noted_by, _, names = properties.get(NEXT_COLUMNS, "").partition(" ")
-    own: list[str] = json.loads(names if noted_by == load else properties.get(COLUMNS, "[]"))
-    return own, [name for name in json.loads(properties.get(SENSITIVE, "[]")) if name in own]
 
 
 def fail(node: str, faults: list[str]) -> None:
@@ -159,48 +145,46 @@ class Layout:
 
     def properties(self, settings: Settings) -> dict[str, str]:
         """What the tables remember: how their digests were made."""
-
-        def names(columns: list[Column]) -> str:
-            return _names_text(sorted(column.name for column in columns))
-
         return {
             "dbt_cdc.hash_rule": HASH_RULE,
             "dbt_cdc.hash_algorithm": settings.hash_algorithm,
-            "dbt_cdc.unique_key": names(self.of("key")),
-            "dbt_cdc.ignore_columns": names(self.of("ignored")),
-            SENSITIVE: names(self.sensitive),
+            "dbt_cdc.unique_key": _names_text(sorted(column.name for column in self.of("key"))),
         }
 
-    @property
-    def own_names(self) -> str:
-        """As the tables remember them."""
-        return _names_text(sorted(column.name for column in self.columns if column.missed))
+    def roles(self, names: Collection[str]) -> dict[str, list[str]]:
+        """Those of the named columns that are ignored, and that are sensitive."""
+        listed = {"ignore_columns": self.of("ignored"), "sensitive_columns": self.sensitive}
+        return {role: sorted(c.name for c in columns if c.name in names) for role, columns in listed.items()}
 
-    def next_names(self, stored: Stored, load: str) -> dict[str, str]:
-        """What the tables remember of their columns before a load is committed."""
-        before, after = _names_text(stored.own), self.own_names
-        return {COLUMNS: before, **({NEXT_COLUMNS: f"{load} {after}"} if after != before else {})}
+    def told(self, load: str, first: str) -> str:
+        """What the marker tells of a load beside its date: its id and, as JSON, the later fields of Marker."""
+        own = sorted(column.name for column in self.columns if column.missed)
+        return f"{load} {json.dumps({'first': first, 'columns': own, **self.roles(own)}, ensure_ascii=False)}"
 
 
 @dataclass(frozen=True)
 class Marker:
-    """What the base table knows about its last load."""
+    """What the base table knows about its last load.
+
+    `columns`: those that loads have brought which are committed. Others hold nothing, and may take any role.
+    """
 
     load: str
     effective_date: str
     rows: int | None = field(default=None, compare=False)  # current ones; None where they are still to be counted
+    first: str = field(default="", compare=False)  # the load that has made the tables
+    columns: list[str] = field(default_factory=list, compare=False)
+    ignore_columns: list[str] = field(default_factory=list, compare=False)
+    sensitive_columns: list[str] = field(default_factory=list, compare=False)
 
 
 @dataclass(frozen=True)
 class Stored:
-    """The tables as they exist: the data columns (name -> DataType) and what their properties remember.
-
-    `own`: the columns that a load has brought which is committed. Others hold nothing, and may take any role.
-    """
+    """The tables as they exist: the data columns (name -> DataType), and what they remember."""
 
     columns: Mapping[str, Any]
     properties: Mapping[str, str]
-    own: list[str]
+    last: Marker
 
 
 def resolve(
@@ -217,7 +201,7 @@ def resolve(
         {name.lower() for name in listed}
         for listed in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
     )
-    old, own = (dict(stored.columns), stored.own) if stored else ({}, [])
+    old, own = (dict(stored.columns), stored.last.columns) if stored else ({}, [])
     spelled = {name.lower(): name for name in given}
     declared = {name.lower(): data_type for name, data_type in types.items()}
     texts = {name.lower(): text.strip() for name, text in settings.types.items()}
@@ -330,7 +314,7 @@ def _partition_faults(settings: Settings, layout: Layout) -> list[str]:
 def _gone_faults(stored: Stored) -> list[str]:
     """Columns that others have renamed or dropped: the digests of the rows count their values."""
     there = {name.lower() for name in stored.columns}
-    gone = [name for name in stored.own if name.lower() not in there]
+    gone = [name for name in stored.last.columns if name.lower() not in there]
     if not gone:
         return []
     lost = (
@@ -341,13 +325,15 @@ def _gone_faults(stored: Stored) -> list[str]:
 
 def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: Mapping[str, list[str]]) -> list[str]:
     """What the tables were made with otherwise; lists that name unknown columns have their fault already."""
-    faults = _gone_faults(stored)
-    for name, current in layout.properties(settings).items():
+    faults, last = _gone_faults(stored), stored.last
+    now, made = layout.properties(settings), dict(stored.properties)
+    there = {name for name in last.columns if name in stored.columns}
+    for role, names in layout.roles(there).items():
+        now[role] = _names_text(names)
+        made[role] = _names_text([name for name in getattr(last, role) if name in there])
+    for name, current in now.items():
         label, back = name.removeprefix("dbt_cdc."), "Set it back"
-        before = stored.properties.get(name, "none")
-        if label in ("ignore_columns", "sensitive_columns"):
-            current = _of_stored(current, stored)
-            before = _of_stored(before, stored) if name in stored.properties else before
+        before = made.get(name, "none")
         if label == "hash_rule":
             label, back = "the hash rule", "Install a version of dbt_cdc that has that one"
         if before != current and label not in unknown:
@@ -355,11 +341,6 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: 
                 f"{label} is {current}, the table was made with {before}. {back}, or rebuild with --full-refresh"
             )
     return faults
-
-
-def _of_stored(names: str, stored: Stored) -> str:
-    """The names of columns that the tables have had since a load that is committed: any other may take any role."""
-    return _names_text([name for name in json.loads(names) if name in stored.own and name in stored.columns])
 
 
 def _change_faults(settings: Settings, layout: Layout, added: list[str]) -> list[str]:

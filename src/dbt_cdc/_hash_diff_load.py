@@ -27,7 +27,6 @@ from dbt_cdc._hash_diff_guard import (
 from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_incoming import FAULT, cast_faults, kept_rows, rejected, stage
 from dbt_cdc._hash_diff_layout import (
-    COLUMNS,
     IS_KEY,
     LOAD,
     PENDING,
@@ -71,7 +70,7 @@ class Load:
         fail(self.settings.node, faults + foreign_faults(self.tables) + branch_faults(self.tables))
         marker = self.tables.marker()
         previous = None if self.settings.full_refresh else marker  # the load that this one follows
-        stored = self.tables.stored(previous.load) if previous else None
+        stored = self.tables.stored(previous) if previous else None
         types, faults = self._declared()
         faults += history_faults(self.tables, marker) + narrow_faults(self.tables, stored)
         faults += date_faults(self.settings, previous)
@@ -100,7 +99,8 @@ class Load:
             for held in self.held:
                 release(held)
         self._log_stage(f"brings {self.settings.history} up to the load")
-        self.history.sync(Marker(self.id, self.settings.effective_date), before=marker)
+        first = previous.first if previous else self.id
+        self.history.sync(Marker(self.id, self.settings.effective_date, first=first), before=marker)
         return Outcome(
             message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {_listed(counts)}"
             + self._listed_rejects(),
@@ -172,12 +172,7 @@ class Load:
         with unless_beaten(settings):
             self._write_rejects(frame, layout, anew=True)
         rows = self._first_rows(staged, layout, count if whole else None)
-        properties = {
-            **settings.base_properties,
-            **layout.properties(settings),
-            COLUMNS: layout.own_names,
-            FIRST_LOAD: self.id,
-        }
+        properties = {**settings.base_properties, **layout.properties(settings), FIRST_LOAD: self.id}
         if self.tables.marker() != marker:
             raise_other_run(settings)
         self._log_stage(f"writes {settings.base}")
@@ -223,7 +218,7 @@ class Load:
             "keyhash": "''",
             "operation": literal(settings.extract_type),
             "eff_start_date": date,
-            LOAD: literal((PENDING if count is None else "") + self.id),
+            LOAD: literal((PENDING if count is None else "") + layout.told(self.id, self.id)),
             **({} if count is None else {"nonkeyhash": literal(str(count))}),
         }
         return rows.unionByName(self.spark.range(1).selectExpr(*row_of(rows.schema.fields, values)))
@@ -267,10 +262,8 @@ class Load:
         news = f"{comparison.ACTION} = 'put' and operation in ('I', 'U')"
         today = f"eff_start_date = {settings.date}"
         self._write_sensitive(rows.where(f"{news} and {today}"), counts["I"] + counts["U"], layout)
-        # a column's role is noted before it is there: a run killed in between leaves none that would be compared
-        roles = {**layout.properties(settings), **layout.next_names(stored, self.id), **settings.late_properties}
         with unless_beaten(settings):
-            self.tables.remember(roles, stored, marker.load)
+            self.tables.remember(settings.late_properties, stored, marker.load)
             self.tables.add_columns(settings.base, [column.struct_field for column in layout.stored if column.new])
         marks = again or counts["D"] > 0 or (delta and bool(layout.of("ignored")))
         actions = {name for name, some in (("mark", marks), ("remove", again or purged > 0)) if some}
@@ -289,9 +282,10 @@ class Load:
         settings, action = self.settings, comparison.ACTION
         told = {"nonkeyhash": literal(str(left)), "operation": literal(settings.extract_type),
                 "eff_start_date": settings.date}  # fmt: skip
+        named = literal(layout.told(self.id, marker.first))
         if not count:
             with self._committing(marker):
-                self.tables.mark(self.id, marker.load, told)
+                self.tables.mark(self.id, marker.load, {LOAD: named, **told})
             return
         names = ["nonkeyhash", *(column.name for column in layout.stored), "operation", "eff_start_date", SUPPLIED]
         written = {"operation": f"coalesce({comparison.KEPT}, operation) as operation"}
@@ -299,7 +293,7 @@ class Load:
         own = self.spark.range(1).selectExpr(*row_of(source.schema.fields, {action: "'put'", "keyhash": "''", **told}))
         sets = ", ".join(f"{quote(name)} = s.{quote(name)}" for name in names)
         error = "cast(raise_error('dbt_cdc: another run of this model was first') as string)"
-        load = f"case when t.{LOAD} = {literal(marker.load)} then {literal(self.id)} else {error} end"
+        load = f"case when startswith(t.{LOAD}, {literal(marker.load)}) then {named} else {error} end"
         mark = f"""
 when matched and s.{action} = 'mark' then update set
     operation = coalesce(s.operation, t.operation),

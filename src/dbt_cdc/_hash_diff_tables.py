@@ -1,12 +1,13 @@
 """The tables of a hash_diff model: base, history, sensitive, and the view (or table) that is the model.
 
 The base table holds the last state of every key and one marker row (keyhash ''): the extract type and the effective
-date of the last load, the load's id, and as nonkeyhash the number of current rows. A load is one commit of the base
-table, marker included; the history is then made from it (_hash_diff_history).
+date of the last load, the load's id with the names of the columns, and as nonkeyhash the number of current rows. A load
+is one commit of the base table, marker included; the history is then made from it (_hash_diff_history).
 """
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -25,14 +26,12 @@ from dbt_cdc._hash_diff_layout import (
     IS_MARKER,
     LOAD,
     PENDING,
-    SENSITIVE,
     SUPPLIED,
     Layout,
     Marker,
     Settings,
     Stored,
     fail,
-    own_columns,
 )
 from dbt_cdc._sql import inner_fields, is_odd_name, literal, quote, quoted, type_text
 from dbt_cdc._types import kept_as
@@ -68,8 +67,8 @@ class Tables:
         """The name with its catalog: of one without, Spark asks Hive's metastore first, and Derby takes one process."""
         return table if len(_parts(table)) > 2 else f"{self.catalog}.{table}"
 
-    def marker(self, at: str = "") -> Marker | None:
-        """The last finished load; None where there is none (no table, or a first load that never ended).
+    def marker(self, at: str = "", *, pending: bool = False) -> Marker | None:
+        """The last load; None where there is none (no table, or, unless `pending`, a first load that never ended).
 
         `at`: SQL after the table's name, such as " version as of 3"; then the table is not looked up first.
         """
@@ -81,9 +80,10 @@ class Tables:
             f"select {LOAD}, cast(eff_start_date as string), cast(nonkeyhash as bigint) "
             f"from {self.settings.base}{at} where {IS_MARKER}"
         ).collect()
-        if not rows or rows[0][0].startswith(PENDING):
+        if not rows or (rows[0][0].startswith(PENDING) and not pending):
             return None
-        return Marker(*rows[0])
+        load, _, told = rows[0][0].removeprefix(PENDING).partition(" ")
+        return Marker(load, *rows[0][1:], **json.loads(told or "{}"))
 
     def refresh(self, table: str) -> None:
         """Let Spark see what another process has written: for half a minute it may show a table as it knows it."""
@@ -98,18 +98,19 @@ class Tables:
             self.spark.sql(f"refresh table {table}.{part}")
         return str(self.spark.sql(kind.current_version.format(table)).collect()[0][0])
 
-    def stored(self, load: str) -> Stored:
-        """Columns and properties of the base table, of which `load` is the last load, and its sensitive columns."""
-        properties = self.properties(self.settings.base)
-        own, sensitive = own_columns(properties, load)
-        columns = {f.name: f.dataType for f in self.spark.table(self.settings.base).schema if f.name not in sensitive}
-        if sensitive:
+    def stored(self, last: Marker) -> Stored:
+        """Columns and properties of the base table, and its sensitive columns."""
+        apart = {name.lower(): name for name in last.sensitive_columns}
+        main = self.spark.table(self.settings.base).schema
+        columns = {f.name: f.dataType for f in main if f.name not in apart.values()}
+        if apart:
             if not self.exists(self.settings.sensitive_base):
                 gone = f"{self.settings.sensitive_base} is gone. Bring it back, or start anew with --full-refresh"
                 fail(self.settings.node, [gone])
             fields = self.spark.table(self.settings.sensitive_base).schema.fields
-            columns.update({n: f.dataType for f in fields for n in sensitive if n.lower() == f.name.lower()})
-        return Stored({n: kind for n, kind in columns.items() if n not in {*ADDED, SUPPLIED, LOAD}}, properties, own)
+            columns.update({apart[f.name.lower()]: f.dataType for f in fields if f.name.lower() in apart})
+        data = {name: kind for name, kind in columns.items() if name not in {*ADDED, SUPPLIED, LOAD}}
+        return Stored(data, self.properties(self.settings.base), last)
 
     def properties(self, table: str) -> dict[str, str]:
         """All properties of a table, ours without the blanks that they are stored with."""
@@ -223,7 +224,7 @@ class Tables:
         self.spark.sql(f"alter table {table} set tblproperties ({_listed(properties)})")
 
     def remember(self, now: Mapping[str, str], stored: Stored, load: str) -> None:
-        """Bring what the base table remembers about its columns up to date, if `load` is still its last."""
+        """Set properties that the base table has otherwise, if `load` is still its last."""
         news = {name: value for name, value in now.items() if stored.properties.get(name) != value}
         if news:
             self.check_last(load)
@@ -231,13 +232,14 @@ class Tables:
 
     def confirm(self, load: str, rows: int) -> None:
         """Turn the marker of a first load from pending to done; fails if another run has taken the table over."""
-        self.mark(load, PENDING + load, {"nonkeyhash": literal(str(rows))})
+        self.mark(load, PENDING + load, {LOAD: f"substr({LOAD}, {len(PENDING) + 1})", "nonkeyhash": literal(str(rows))})
 
     def mark(self, load: str, seen: str, values: Mapping[str, str]) -> None:
-        """Let the marker name a load, with values (as SQL) by column, where it still names what it was seen to name."""
-        sets = ", ".join(f"{name} = {value}" for name, value in {LOAD: literal(load), **values}.items())
+        """Let the marker tell of a load by values (as SQL) by column, where it still names what it was seen to name."""
+        sets = ", ".join(f"{name} = {value}" for name, value in values.items())
+        still = f"{IS_MARKER} and startswith({LOAD}, {literal(seen)})"
         with unless_beaten(self.settings):
-            self.spark.sql(f"update {self.settings.base} set {sets} where {IS_MARKER} and {LOAD} = {literal(seen)}")
+            self.spark.sql(f"update {self.settings.base} set {sets} where {still}")
         self.check_last(load)
 
     def check_last(self, load: str) -> None:
@@ -344,11 +346,9 @@ where b.keyhash <> '' and b.operation <> 'D'
     def drop_sensitive(self, *, as_view: bool) -> None:
         """What a model that has no sensitive columns any more (since a full refresh) kept of them."""
         settings = self.settings
-        if not self.exists(settings.sensitive_base):
-            return
-        self.refresh(settings.base)
-        if self.properties(settings.base).get(SENSITIVE) != "[]":
-            return  # another run's, which has taken the model over
+        last = self.marker(pending=True) if self.exists(settings.sensitive_base) else None
+        if last is None or last.sensitive_columns:
+            return  # nothing, or another run's, which has taken the model over
         if {"keyhash", "nonkeyhash"} <= {*self.spark.table(settings.sensitive_base).columns}:
             self.spark.sql(f"drop {'view' if as_view else 'table'} if exists {settings.sensitive}")
             self.spark.sql(f"drop table {settings.sensitive_base}")

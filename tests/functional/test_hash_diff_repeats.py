@@ -346,10 +346,10 @@ def test_a_run_that_ends_between_any_two_writes_is_made_good_by_the_next(
 
     marker, write = Tables.marker, History._write
 
-    def conflict(self: History, first: str, marker: Any, *rest: Any, **options: Any) -> None:
+    def conflict(self: History, marker: Any, *rest: Any, **options: Any) -> None:
         if marker.effective_date == "2020-01-03":
             raise RuntimeError("ConcurrentAppendException: files were added")
-        write(self, first, marker, *rest, **options)
+        write(self, marker, *rest, **options)
 
     with monkeypatch.context() as patched:
         patched.setattr(History, "_write", conflict)
@@ -469,6 +469,26 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
     for change in ("add columns (note string)", "drop column note"):
         project.sql("alter table {schema}.t__base " + change)
         second()
+    # of two runs, what the one has noted that is beaten is no word on the columns of the other
+    hushed = {"sensitive_columns": ["s"]}
+    for table, beaten, options in (("u", "'a' as v, 'p' as s", hushed), ("w", "'a' as v", {})):
+        loaded = model(project, table=table)
+        loaded.load_row("2020-01-01", "'a' as v")
+
+        def killed(
+            load: Callable[..., Any] = loaded.load_row, row: str = beaten, options: Mapping[str, Any] = options
+        ) -> None:
+            with monkeypatch.context() as patched, pytest.raises(Killed):
+                kill(patched, Load, "_merge", after=False)
+                load("2020-01-02", row, **options)
+
+        before(monkeypatch, Load, "_merge", killed)
+        assert loaded.load_row("2020-01-02", "'a' as v, 'p' as s", **hushed)["U"] == 1
+        with pytest.raises(DbtRuntimeError, match=r'sensitive_columns is \[\], the table was made with \["s"\]'):
+            loaded.load_row("2020-01-03", "'a' as v, 'p' as s")
+        assert loaded.load_row("2020-01-03", "'a' as v, 'p' as s", **hushed)["N"] == 1
+        assert loaded.load_row("2020-01-04", "'a' as v", **hushed)["U"] == 1  # its s is NULL now
+        assert project.rows(f"select s from {{schema}}.{table}__sensitive") == [(None,)]
     # nor is a new column of the key left out
     wider = {"unique_key": ["id", "region"], "on_schema_change": "ignore", **more}
     with pytest.raises(DbtRuntimeError, match=r'unique_key is \["id", "region"\], the table was made with \["id"\]'):

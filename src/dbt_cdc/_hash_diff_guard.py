@@ -53,8 +53,9 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
         return []
     if marker and not marker.first:
         return [f"{base} was made by an older version, which noted its columns elsewhere. Rebuild with --full-refresh"]
+    # properties, also the one of the key, do not go back with the rows of an Iceberg table
     first = tables.properties(base).get(FIRST_LOAD) if tables.exists(base) else None
-    if marker and marker.load == first:
+    if marker and marker.load == marker.first == first:
         return []  # all that there is stands in the base table
     remedy = "Bring it back, or start both anew with --full-refresh"
     if marker and not has_history:
@@ -63,9 +64,9 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
     of_history = tables.properties(history).get(FIRST_LOAD)
     if marker:
         # the tables of a full refresh that another run ends meanwhile are seen in part
-        if of_history == first or tables.marker() != marker:
+        if of_history == marker.first == first or tables.marker() != marker:
             return []
-        other = "it was made by others, or one of the two went back without the other"
+        other = "it was made by others, or rows of one or both went back behind a full refresh without the rest"
         anew = "Bring back the one that fits, or start both anew with --full-refresh"
         return [f"{history} is not the history of {base}: {other}. {anew}"]
     is_outdated = of_history == "" or str(of_history).startswith(PENDING)

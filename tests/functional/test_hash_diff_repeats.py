@@ -215,7 +215,22 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
     with pytest.raises(DbtRuntimeError, match=r"t__history` is gone, but its table \S*t__base` is there"):
         loaded.load("2020-01-03", rows(_1="c"))
     assert loaded.current() == held
+    tables = Tables(project.spark, loaded.settings("2020-01-01", "full"))
+    older = tables.version(tables.settings.base)
     loaded.load("2020-01-01", rows(_1="a"), full_refresh=True)
+    # the base table's rows alone go back behind it
+    newer = tables.version(tables.settings.base)
+    back = {
+        "delta": "restore table {{schema}}.t__base to version as of {}",
+        "iceberg": "call spark_catalog.system.set_current_snapshot('{{schema}}.t__base', {})",
+    }[project.file_format]
+    project.sql(back.format(older))
+    with pytest.raises(
+        DbtRuntimeError, match=r"t__history` is not the history of \S*t__base`: .* behind a full refresh"
+    ):
+        loaded.load("2020-01-03", rows(_1="c"))
+    assert loaded.history() == [(1, ("a",), "I", "2020-01-01")]
+    project.sql(back.format(newer))
     project.sql(f"create table {{schema}}.saved using {project.file_format} as select * from {{schema}}.t__base")
     for taken in ("delete from {schema}.t__base", "drop table {schema}.t__base", "t__history"):
         if taken.startswith("t_"):

@@ -100,9 +100,9 @@ class Tables:
 
     def stored(self, last: Marker) -> Stored:
         """Columns and properties of the base table, and its sensitive columns."""
-        apart = {name.lower(): name for name in last.sensitive_columns}
+        apart = {name.lower(): name for name in last.sensitive_columns}  # a beaten run may have left some here, too
         main = self.spark.table(self.settings.base).schema
-        columns = {f.name: f.dataType for f in main if f.name not in apart.values()}
+        columns = {f.name: f.dataType for f in main if f.name.lower() not in apart}
         if apart:
             if not self.exists(self.settings.sensitive_base):
                 gone = f"{self.settings.sensitive_base} is gone. Bring it back, or start anew with --full-refresh"

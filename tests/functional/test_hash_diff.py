@@ -329,7 +329,7 @@ def test_in_a_catalog_without_views_the_model_is_a_table(project: Project, monke
         (4, "X", "2020-01-04"),
     ]
 
-    # a load that is committed is shown by the next run, though that one is refused
+    # a load that is committed is shown by the next run, though that one is refused for its rows
     with monkeypatch.context() as patched, pytest.raises(Killed):
         kill(patched, Load, "_create_model", after=False)
         loaded.load("2020-01-06", {4: ("d", "kept")}, model_type="table")

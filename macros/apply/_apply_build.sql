@@ -53,7 +53,7 @@ from versions
         {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_forget_collected(plan) -%}
-        {%- do plan.update(signature=after.signature) -%}
+        {%- do plan.update(signature=after.signature, truncated=after.truncated) -%}
         {%- do dbt_cdc._apply_to_target(plan, batches, everything=true) -%}
     {%- endif -%}
     {%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}

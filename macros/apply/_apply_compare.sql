@@ -82,7 +82,9 @@ weighed as (
         {#- what a recorded one has outdone is not: a purge would forget it. A delete prolongs the memory of a later one -#}
         {%- set counts = ["(_dbt_cdc_kind = 'delete' or coalesce(_dbt_cdc_sequence > " ~ last % (is_delete, 'of_key') ~ ", true))"] -%}
         {%- if not plan.payload | selectattr('partial') | list -%}
-            {%- do counts.append("coalesce(_dbt_cdc_sequence >= " ~ last % (is_upsert, 'of_key') ~ ", true)") -%}
+            {%- set upsert, delete = last % (is_upsert, 'of_key'), last % (is_delete, 'of_key') -%}
+            {%- set is_last = "coalesce(_dbt_cdc_sequence >= " ~ upsert ~ ", true)" -%}
+            {%- do counts.append("(" ~ is_last ~ " or coalesce(" ~ upsert ~ " <= " ~ delete ~ ", false))") -%}
         {%- endif -%}
         {%- if plan.truncated -%}
             {%- set truncated = "(select max(_dbt_cdc_sequence) from " ~ plan.ledger ~ " where _dbt_cdc_kind = 'truncate')" -%}

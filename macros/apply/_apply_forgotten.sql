@@ -46,8 +46,8 @@ where
 
 {%- macro _apply_forgotten_scd1(ledger, key, retention, partial, purged_until) -%}
     {#- What a truncate has outdone, upserts that a delete has, deletes that are old, the last one of a key once all are, and, where every
-        event sets all columns, whatever a later upsert has. Of a key without an old delete no more can be forgotten than the last purge
-        did, unless it has an event that was recorded since. -#}
+        event sets all columns, whatever a later upsert that is live has. Of a key without an old delete no more can be forgotten than the
+        last purge did, unless it has an event that was recorded since. -#}
 {%- set keys = dbt_cdc._quoted_list(key) | join(', ') -%}
 with {% if purged_until is not none -%}
 due as (
@@ -85,6 +85,6 @@ where
         and if(_dbt_cdc_sequence = _dbt_cdc_last_delete, _dbt_cdc_deleted_at, _dbt_cdc_processed_at)
             <= current_timestamp() - interval {{ retention }})
     {%- if not partial %}
-    or coalesce(_dbt_cdc_sequence < _dbt_cdc_last_upsert, false)
+    or coalesce(_dbt_cdc_sequence < _dbt_cdc_last_upsert, false) and coalesce(_dbt_cdc_last_upsert > _dbt_cdc_last_delete, true)
     {%- endif %}
 {%- endmacro -%}

@@ -11,6 +11,7 @@
         {%- set now.settled, now.recorded = after.signature == now.signature, after.recorded -%}
         {%- if not now.settled -%}
             {%- set now.signature, now.everything = after.signature, now.everything or after.everything -%}
+            {%- do plan.update(truncated=after.truncated) -%}
             {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
             {%- do dbt_cdc._apply_forget_collected(plan) -%}
             {%- do dbt_cdc._apply_check_ledger(plan, 'its events are kept in ' ~ plan.ledger ~ ' for the next run to show'

@@ -37,7 +37,8 @@ YOUNG_AND_OLD = [
 ]
 KEPT = [
     # the delete of 5 wins over what it meets at its own sequence
-    "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1), (5, 't', 'U', 7), (5, '', 'D', 7), (4, '', 'D', 20)",
+    "(1, '', 'D', 20), (2, 'a', 'U', 1), (2, '', 'D', 5), (3, 'k', 'U', 1), (5, 't', 'U', 7), (5, '', 'D', 7),"
+    " (4, 'v', 'U', 18), (4, '', 'D', 20)",
     "(1, 'x', 'U', 10), (2, 'z', 'U', 3), (5, 'w', 'U', 3), (4, '', 'D', 15)",
     "(1, 'y', 'U', 11)",
     "(3, 'back', 'U', 5)",
@@ -100,14 +101,14 @@ MODELS = {
 }
 
 OF_2 = [(2, "a", 1, 3), (2, "z", 3, 5)]
-OF_5 = (5, "w", 3, 7)
+OF_4, OF_5 = (4, "v", 18, 20), (5, "w", 3, 7)
 #: step: table: its rows
 REMEMBERED: dict[str, dict[str, list[tuple[Any, ...]]]] = {
     "the second batch": {
         "kept1": [(3, "k")],
-        "kept2": [(1, "x", 10, 20), *OF_2, (3, "k", 1, None), OF_5],
+        "kept2": [(1, "x", 10, 20), *OF_2, (3, "k", 1, None), OF_4, OF_5],
         "forgot1": [(1, "x"), (2, "z"), (3, "k"), (5, "w"), (6, "b")],
-        "forgot2": [(1, "x", 10, None), *OF_2, (3, "k", 1, None), (5, "w", 3, None)],
+        "forgot2": [(1, "x", 10, None), *OF_2, (3, "k", 1, None), OF_4, (5, "w", 3, None)],
     },
     "a purge of all deletes": {"kept1": [(3, "k")]},
     "the third batch": {
@@ -118,14 +119,14 @@ REMEMBERED: dict[str, dict[str, list[tuple[Any, ...]]]] = {
         "sets1": [(1, "a", 4), (2, "b", 2)],
         "nulls1": [(1, "a", 4), (2, "b", 2), (3, None, 5)],
         "kept1": [(1, "y"), (3, "k")],
-        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, None), OF_5],
+        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, None), OF_4, OF_5],
         "forgot1": [(1, "x"), (2, "z"), (3, "k"), (5, "w"), (6, "b")],
         "emptied1": [(2, "n")],  # no purge forgets a truncate
     },
     "the run after one that was killed": {"kept1": [(1, "y")]},
     "the fourth batch": {
         "kept1": [(1, "y"), (3, "back")],
-        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, 5), (3, "back", 5, None), OF_5],
+        "kept2": [(1, "x", 10, 11), (1, "y", 11, 20), *OF_2, (3, "k", 1, 5), (3, "back", 5, None), OF_4, OF_5],
     },
 }
 

@@ -667,6 +667,15 @@ MEETINGS = {
         [(1, [1.0], Decimal("1.250"), 1, 1, None), (2, [2.0], Decimal("2.250"), 2, 1, None)],
         "select id, list, rec.`a b`, rec.`e.f`['x'], __START_AT, __END_AT from {table} order by 1",
     ),
+    "a new column comes with an event that is outdone": Case(
+        model(
+            "id, v, op, seq",
+            [["(1, 'a', 'U', 5)"], "select 1 as id, 'z' as v, 7 as extra, 'U' as op, 2 as seq"],
+            config=APPEND,
+            **FEED,
+        ),
+        [(1, "a", None)],
+    ),
     "new columns are wide and nested": Case(
         model(
             "id, op, seq",

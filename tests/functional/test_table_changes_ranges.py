@@ -95,7 +95,8 @@ def ranges(spark: SparkSession, target: dict[str, Any]) -> Iterator[Asked]:
         if changes.format == "hudi":  # does not tell when a table was made
             del asked["since_created"]
         else:
-            changes.create("unwritten", "id int, v string")
+            v1 = "'format-version' = '1'" if changes.format == "iceberg" else None
+            changes.create("unwritten", "id int, v string", properties=v1)
             asked["of_unwritten"] = f"'{{schema}}.unwritten', begin='{datetime.datetime.now(datetime.timezone.utc)}'"
         if changes.format == "iceberg":
             put_clock_ahead(changes, "ahead")
@@ -247,6 +248,11 @@ UNTOLD = {
         "range ({between}, latest] begins before the change feed",
         formats=("iceberg",),
     ),
+    "anew_without_rows": untold(
+        "'{schema}.emptied', unique_key='id', begin='{between}'",
+        "range ({between}, latest] begins before the change feed",
+        formats=("iceberg",),
+    ),
     "anew_expired": untold(
         "'{schema}.expired', unique_key='id', begin='{between}'",
         "range ({between}, latest] begins before the change feed",
@@ -294,11 +300,12 @@ def write_tables(changes: Changes) -> dict[str, Any]:
             changes.write(name, "insert into {t} values (1, 'a'), (2, 'b')", "update {t} set v = 'c' where id = 1")
             changes.write(name, "alter table {t} rename column v to w", "update {t} set w = 'd' where id = 1")
         names["renamed"] = changes.versions("renamed")[0]
-        for name in ("anew", "expired"):
+        for name in ("anew", "expired", "emptied"):
             changes.write(name, "create table {t} using iceberg as select 1 as id")
         ((names["between"],),) = changes.project.rows("select cast(current_timestamp() as string)")
         for name in ("anew", "expired"):
             changes.write(name, "create or replace table {t} using iceberg as select 1 as id")
+        changes.write("emptied", "create or replace table {t} (id int) using iceberg")
         # of the two beginnings one is left
         changes.write(
             "expired",
@@ -352,7 +359,7 @@ def test_what_can_not_be_told_is_not_written(refusals: Asked) -> None:
     if refusals.changes.format != "hudi":
         tables |= {"retyped", "recast", "rounded", "retyped_new", "retyped_old"}
     if refusals.changes.format == "iceberg":
-        tables |= {"anew", "expired", "renamed", "renamed_copied", "renamed_copied_all"}
+        tables |= {"anew", "emptied", "expired", "renamed", "renamed_copied", "renamed_copied_all"}
     assert refusals.tables == tables
 
 

@@ -17,7 +17,9 @@
         {%- set asked = dbt_cdc._place_of(table, begin, 'begin', faults) -%}
     {%- endif -%}
     {%- set from = asked if earliest else [asked, [to, dbt_cdc._past_quiet(timeline.commits, asked)] | min] | max -%}
-    {%- set before_log = table.log is not none and not earliest and from <= first -%}
+    {#- a log tells nothing of the commit that it begins with, and a renaming changes no rows -#}
+    {%- set log_from = first if first == timeline.renamed else first + 1 -%}
+    {%- set before_log = table.log is not none and not earliest and from < log_from -%}
     {#- what reaches further back tells, or says where it begins -#}
     {%- if before_log and not faults and dbt_cdc._told_from(table.own.timeline) + timeline.offset <= first -%}
         {%- do return({'before_log': true}) -%}
@@ -30,7 +32,7 @@
         {%- elif earliest and timeline.feed_lacks and table.log is none -%}
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'begins', first, fed)) -%}
         {%- elif before_log -%}
-            {%- do faults.append(dbt_cdc._range_fault(table, begin, end, 'begins', first + 1, fed)) -%}
+            {%- do faults.append(dbt_cdc._range_fault(table, begin, end, 'begins', log_from, fed)) -%}
         {%- elif end is not none and earliest and (to < from or (not fed and 0 <= to < timeline.images_from)) -%}
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'ends', first, fed)) -%}
         {%- elif end is not none and to < from -%}

@@ -92,8 +92,17 @@
 
 
 {%- macro _ignoring_errors(statement) -%}
-    {#- No macro can catch an error, but Spark's own scripts can, which version 3 does not have and a session may have off (as it is in
-        4.0). Where one did, a query gives no rows. -#}
-    {%- if dbt_cdc._session_setting('spark.sql.scripting.enabled') | lower != 'true' -%}{%- do return(statement) -%}{%- endif -%}
+    {#- No macro can catch an error, but Spark's own scripts can. Where one did, a query gives no rows. -#}
+    {%- if not dbt_cdc._takes_scripts() -%}{%- do return(statement) -%}{%- endif -%}
     {%- do return('begin declare exit handler for sqlexception begin end; ' ~ statement ~ '; end') -%}
+{%- endmacro -%}
+
+
+{%- macro _takes_scripts() -%}
+    {#- Version 3 does not, and a session may have them off (as it has in 4.0). -#}
+    {%- set found = dbt_cdc._of_this_run() -%}
+    {%- if 'takes_scripts' not in found -%}
+        {%- do found.update({'takes_scripts': dbt_cdc._session_setting('spark.sql.scripting.enabled') | lower == 'true'}) -%}
+    {%- endif -%}
+    {%- do return(found.takes_scripts) -%}
 {%- endmacro -%}

@@ -43,7 +43,7 @@
     {#- dbt-spark's list of columns ends before one whose name begins with `#`: where that is the first, reading tells, if a script can
         say that there is nothing to read. -#}
     {%- do return(adapter.get_columns_in_relation(relation) | length > 0
-        or (dbt_cdc._session_setting('spark.sql.scripting.enabled') | lower == 'true' and dbt_cdc._can_be_read(relation))) -%}
+        or (dbt_cdc._takes_scripts() and dbt_cdc._can_be_read(relation))) -%}
 {%- endmacro -%}
 
 

@@ -192,11 +192,12 @@ def test_a_log_remembers_a_renaming_that_its_table_has_forgotten(changes: Change
         (project.place("own") / f"_delta_log/{version:020}.json").unlink()
     project.spark._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
     assert changes.versions("own") == ["4"]
-    changes.ask(asked="ref('own')", too_early="ref('own'), begin=1")
-    message = project.error("run", "--select", "asked", "too_early")
-    assert "(1, latest] begins before its log, expected one that begins at or after version 3 (" in message
-    told = project.rows("select op, version, before.w, after.w from {schema}.asked order by ts")
-    assert told == [("u", "3", "a", "ax"), ("u", "4", "ax", "axx")]
+    changes.ask(asked="ref('own')", since="ref('own'), begin=2", too_early="ref('own'), begin=1")
+    message = project.error("run", "--select", "asked", "since", "too_early")
+    assert "(1, latest] begins before its log, expected one that begins at or after version 2 (" in message
+    for answer in ("asked", "since"):
+        told = project.rows(f"select op, version, before.w, after.w from {{schema}}.{answer} order by ts")
+        assert told == [("u", "3", "a", "ax"), ("u", "4", "ax", "axx")]
 
 
 @pytest.mark.only_format("iceberg")

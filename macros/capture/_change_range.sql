@@ -17,8 +17,9 @@
         {%- set asked = dbt_cdc._place_of(table, begin, 'begin', faults) -%}
     {%- endif -%}
     {%- set from = asked if earliest else [asked, [to, dbt_cdc._past_quiet(timeline.commits, asked)] | min] | max -%}
-    {#- a log tells nothing of the commit that it begins with, and a renaming changes no rows -#}
-    {%- set log_from = first if first == timeline.renamed else first + 1 -%}
+    {#- a log tells nothing of the commit that it begins with; a renaming within it changes no rows -#}
+    {%- set is_renaming = table.log is not none and timeline.renamed == first and timeline.begun <= first -%}
+    {%- set log_from = first if is_renaming else first + 1 -%}
     {%- set before_log = table.log is not none and not earliest and from < log_from -%}
     {#- what reaches further back tells, or says where it begins -#}
     {%- if before_log and not faults and dbt_cdc._told_from(table.own.timeline) + timeline.offset <= first -%}

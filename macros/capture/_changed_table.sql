@@ -18,8 +18,11 @@
     {%- endif -%}
     {%- do dbt_cdc._refresh_metadata(existing) -%}
     {%- if not unchecked and flags.WHICH not in ['compile', 'generate'] -%}
-        {%- do dbt_cdc._raise_faults(dbt_cdc._setting_faults(dbt_cdc._for_format('refused_by_readers', format)()),
-                                     about="changes of " ~ source ~ ": ") -%}
+        {%- set found, asked = dbt_cdc._of_this_run(), 'settings for readers of ' ~ format -%}
+        {%- if asked not in found -%}
+            {%- do found.update({asked: dbt_cdc._setting_faults(dbt_cdc._for_format('refused_by_readers', format)())}) -%}
+        {%- endif -%}
+        {%- do dbt_cdc._raise_faults(found[asked], about="changes of " ~ source ~ ": ") -%}
     {%- endif -%}
     {%- set columns = dbt_cdc._own_columns(existing) -%}
     {%- do dbt_cdc._raise_faults(

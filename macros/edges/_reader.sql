@@ -54,7 +54,9 @@
         {%- if not model.config.get('unique_key') -%}
             {%- do faults.append("ref_changes needs a unique_key: rows that are read once more must meet themselves") -%}
         {%- endif -%}
-        {%- do faults.extend(dbt_cdc._predicate_faults() + dbt_cdc._isolation_faults() + dbt_cdc._merged_table_faults()) -%}
+        {%- do faults.extend(dbt_cdc._predicate_faults() + dbt_cdc._isolation_faults()) -%}
+        {#- asked once for all its upstreams -#}
+        {%- do faults.extend([] if dbt_cdc._read_edges().edges else dbt_cdc._merged_table_faults()) -%}
         {%- set change_log = dbt_cdc._given_options(dbt_cdc._reader_options()).change_log -%}
         {%- if change_log is not none -%}
             {%- do faults.append(dbt_cdc._no_log_fault(change_log, 'an incremental model')) -%}

@@ -6,13 +6,14 @@
 
 {%- macro iceberg__created(relation) -%}
     {#- `create or replace` keeps the table and begins anew: before that commit there were rows. Where expiry has left one beginning
-        alone, it is the first if it has the first number: numbers go on through a replacement (in the format's version 1 all are 0).
-        Where nothing was written since, the table began after the snapshots that there are. -#}
+        alone, it is the first if it has the first number: numbers go on through a replacement (in the format's version 1 all are 0,
+        which tells nothing). Where nothing was written since, the table began after the snapshots that there are. -#}
     {%- set entries, snapshots = relation ~ '.metadata_log_entries', relation ~ '.snapshots' -%}
-    {%- do return(run_query('select min(unix_micros(timestamp)) as micros from ' ~ entries ~ ' where latest_snapshot_id is null'
-                            ~ ' and (select count(*) from ' ~ snapshots ~ ' where parent_id is null) <= 1'
-                            ~ ' and (select coalesce(min(latest_sequence_number), 1) from ' ~ entries ~ ') <= 1'
-                            ~ " and ((select count(*) from " ~ relation ~ ".refs where name = 'main') > 0"
-                            ~ ' or timestamp > (select coalesce(max(committed_at), timestamp_micros(0)) from ' ~ snapshots ~ '))'
-                            ).rows[0]['micros']) -%}
+    {%- do return(run_query(
+        'select min(unix_micros(timestamp)) as micros from ' ~ entries ~ ' where if((select count(*) from ' ~ relation
+        ~ ".refs where name = 'main') > 0, latest_snapshot_id is null"
+        ~ ' and (select count(*) from ' ~ snapshots ~ ' where parent_id is null) <= 1'
+        ~ ' and (select min(latest_sequence_number) from ' ~ entries ~ ') = 1'
+        ~ ', timestamp > (select coalesce(max(committed_at), timestamp_micros(0)) from ' ~ snapshots ~ '))'
+    ).rows[0]['micros']) -%}
 {%- endmacro -%}

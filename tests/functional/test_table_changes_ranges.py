@@ -95,12 +95,18 @@ def ranges(spark: SparkSession, target: dict[str, Any]) -> Iterator[Asked]:
         if changes.format == "hudi":  # does not tell when a table was made
             del asked["since_created"]
         else:
-            v1 = "'format-version' = '1'" if changes.format == "iceberg" else None
+            v1 = "'format-version' = '1'" if changes.format == "iceberg" else ""
             changes.create("unwritten", "id int, v string", properties=v1)
-            asked["of_unwritten"] = f"'{{schema}}.unwritten', begin='{datetime.datetime.now(datetime.timezone.utc)}'"
+            now = f"begin='{datetime.datetime.now(datetime.timezone.utc)}'"
+            asked["of_unwritten"] = f"'{{schema}}.unwritten', {now}"
         if changes.format == "iceberg":
             put_clock_ahead(changes, "ahead")
             moment = changes.commits("ahead")[0][1] + datetime.timedelta(seconds=5)
+            changes.create("emptied", "id int, v string")
+            changes.write("emptied", "insert into {t} values (1, 'a')")
+            changes.write("emptied", "create or replace table {t} (id int, v string) using iceberg")
+            now = f"begin='{datetime.datetime.now(datetime.timezone.utc)}'"
+            asked["of_emptied"] = f"'{{schema}}.emptied', {now}, unique_key='id'"
             asked["of_ahead"] = f"'{{schema}}.ahead', end='{moment}', unique_key='id'"
         in_tokyo = {"in_tokyo": asked.pop("in_tokyo")}
         changes.ask(**asked)
@@ -128,6 +134,8 @@ def test_a_table_that_was_never_written_has_no_changes_since_its_creation(ranges
     if ranges.changes.format == "hudi":
         pytest.skip("Hudi does not tell when a table was made")
     assert ranges.changes.answer("of_unwritten", "unwritten") == []
+    if ranges.changes.format == "iceberg":  # made anew without rows
+        assert ranges.changes.answer("of_emptied", "emptied") == []
 
 
 @pytest.mark.only_format("iceberg")

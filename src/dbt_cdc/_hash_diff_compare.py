@@ -178,8 +178,9 @@ def restored(own: DataFrame, compared: DataFrame, touched: DataFrame, settings: 
     now = _now(compared, settings)
     back = touched.join(now, on=touched["touched_key"] == now["now_key"], how="left")
     seen = "now_operation = 'N'" if settings.extract_type == "delta" else "false"
+    spelled = {name.lower(): name for name in own.columns}  # the history may have them in another case
     values = {
-        **{name: f"past.{quote(name)}" for name in touched.selectExpr("past.*").columns},
+        **{spelled.get(name.lower(), name): f"past.{quote(name)}" for name in touched.selectExpr("past.*").columns},
         ACTION: "case when past is null then 'remove' else 'put' end",
         "keyhash": "touched_key",
         "operation": "case when now_operation = 'D' then 'D' else past.operation end",

@@ -52,7 +52,8 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
     if tables.settings.full_refresh or not (marker or has_history):
         return []
     if marker and not marker.first:
-        return [f"{base} was made by an older version, which noted its columns elsewhere. Rebuild with --full-refresh"]
+        older = "was made by an older version, which noted its columns elsewhere"
+        return [f"{base} {older}. Rebuild it with --full-refresh, which begins its history anew"]
     # properties, also the one of the key, do not go back with the rows of an Iceberg table
     first = tables.properties(base).get(FIRST_LOAD) if tables.exists(base) else None
     if marker and marker.load == marker.first == first:
@@ -66,9 +67,10 @@ def history_faults(tables: Tables, marker: Marker | None) -> list[str]:
         # the tables of a full refresh that another run ends meanwhile are seen in part
         if of_history == marker.first == first or tables.marker() != marker:
             return []
-        other = "it was made by others, or rows of one or both went back behind a full refresh without the rest"
+        one, other = (f"the history of {base}", history) if first == marker.first else (f"the table of {history}", base)
+        why = "it was made by others, or its rows or those of both went back behind a full refresh without the rest"
         anew = "Bring back the one that fits, or start both anew with --full-refresh"
-        return [f"{history} is not the history of {base}: {other}. {anew}"]
+        return [f"{other} is not {one}: {why}. {anew}"]
     is_outdated = of_history == "" or str(of_history).startswith(PENDING)
     if first in (None, of_history) and not is_outdated:
         return [f"{base} is gone or was emptied, but its history {history} is there. {remedy}"]
@@ -88,7 +90,8 @@ def narrow_faults(tables: Tables, stored: Stored | None) -> list[str]:
         return []
     tables.refresh(history)
     have = {f.name: f.dataType for f in tables.spark.table(history).schema.fields}
-    narrow = {name: kind for name, kind in stored.columns.items() if name in have and not fits(kind, have[name])}
+    main = {name: kind for name, kind in stored.columns.items() if name not in stored.last.sensitive_columns}
+    narrow = {name: kind for name, kind in main.items() if name in have and not fits(kind, have[name])}
     # one that a full refresh has not come to is made anew
     if not narrow or tables.properties(history).get(FIRST_LOAD) != stored.last.first:
         return []
@@ -134,15 +137,18 @@ def setting_faults(spark: SparkSession, file_format: str = "") -> list[str]:
 
 
 def leftover_faults(tables: Tables, layout: Layout) -> list[str]:
-    """Sensitive values of other types, which a load that did not end has left of columns that are new."""
-    settings = tables.settings
-    if settings.full_refresh or not layout.sensitive or not tables.exists(settings.sensitive_base):
-        return []
-    have = {f.name.lower(): f.dataType for f in tables.spark.table(settings.sensitive_base).schema.fields}
-    return [
-        f"column '{column.name}': {settings.sensitive_base}, which a load that did not end has left, has type "
-        f"{have[column.name.lower()].simpleString()}, the data have {column.data_type.simpleString()}. Cast it in the "
-        "model, or rebuild with --full-refresh"
-        for column in layout.sensitive
-        if column.name.lower() in have and not kept_as(column.data_type, have[column.name.lower()])
-    ]
+    """Columns of other types, which a load that did not end has left of what is new, beside the base table."""
+    settings, faults = tables.settings, []
+    new = [column for column in layout.stored if column.new]
+    for table, columns in ((settings.sensitive_base, layout.sensitive), (settings.history, new)):
+        if settings.full_refresh or not columns or not tables.exists(table):
+            continue
+        have = {f.name.lower(): f.dataType for f in tables.spark.table(table).schema.fields}
+        faults += [
+            f"column '{column.name}': {table}, where a load that did not end has left it, has type "
+            f"{have[column.name.lower()].simpleString()}, the data have {column.data_type.simpleString()}. Cast it in "
+            "the model, drop it there, or rebuild with --full-refresh"
+            for column in columns
+            if column.name.lower() in have and not kept_as(column.data_type, have[column.name.lower()])
+        ]
+    return faults

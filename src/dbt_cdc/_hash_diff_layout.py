@@ -201,7 +201,7 @@ def resolve(
         {name.lower() for name in listed}
         for listed in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
     )
-    old, own = (dict(stored.columns), stored.last.columns) if stored else ({}, [])
+    old, own = (dict(stored.columns), {name.lower() for name in stored.last.columns}) if stored else ({}, set())
     spelled = {name.lower(): name for name in given}
     declared = {name.lower(): data_type for name, data_type in types.items()}
     texts = {name.lower(): text.strip() for name, text in settings.types.items()}
@@ -225,8 +225,8 @@ def resolve(
                 source_type=type_text(given[source]) if source else "",
                 role=_role(lower, keys, ignored),
                 sensitive=lower in sensitive,
-                new=bool(stored) and (name in added or (lower in sensitive and name not in own)),
-                missed=source is not None or name in own,
+                new=bool(stored) and (name in added or (lower in sensitive and lower not in own)),
+                missed=source is not None or lower in own,
                 declared=texts[lower] if lower in lengths else target.simpleString(),
                 max_length=lengths.get(lower),
             )
@@ -327,10 +327,12 @@ def _stored_faults(settings: Settings, layout: Layout, stored: Stored, unknown: 
     """What the tables were made with otherwise; lists that name unknown columns have their fault already."""
     faults, last = _gone_faults(stored), stored.last
     now, made = layout.properties(settings), dict(stored.properties)
-    there = {name for name in last.columns if name in stored.columns}
-    for role, names in layout.roles(there).items():
+    # the tables may spell them in another case, as a beaten run does which had added them first
+    there = {name.lower(): name for name in stored.columns}
+    spelled = {name: there[name.lower()] for name in last.columns if name.lower() in there}
+    for role, names in layout.roles(spelled.values()).items():
         now[role] = _names_text(names)
-        made[role] = _names_text([name for name in getattr(last, role) if name in there])
+        made[role] = _names_text(sorted(spelled[name] for name in getattr(last, role) if name in spelled))
     for name, current in now.items():
         label, back = name.removeprefix("dbt_cdc."), "Set it back"
         before = made.get(name, "none")

@@ -229,8 +229,8 @@ class Load:
         """`marker`: of the load before; `again`: whether it, and maybe others before it, are taken back first."""
         settings, delta = self.settings, self.settings.extract_type == "delta"
         self.history.sync(marker)
-        if self.history.written and settings.model_type != "view":
-            self._create_model(layout.known)  # what shows the load before may be older, too, where it is no view
+        if self.history.written:
+            self._create_model(layout.known)  # what shows the load before may be older, too
         staged = stage(frame, layout, settings)
         if again:
             checks.check_past(self.spark, settings)

@@ -225,9 +225,10 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
         "iceberg": "call spark_catalog.system.set_current_snapshot('{{schema}}.t__base', {})",
     }[project.file_format]
     project.sql(back.format(older))
-    with pytest.raises(
-        DbtRuntimeError, match=r"t__history` is not the history of \S*t__base`: .* behind a full refresh"
-    ):
+    told = {"delta": "t__history` is not the history of", "iceberg": "t__base` is not the table of"}[
+        project.file_format
+    ]
+    with pytest.raises(DbtRuntimeError, match=told + " .* behind a full refresh"):
         loaded.load("2020-01-03", rows(_1="c"))
     assert loaded.history() == [(1, ("a",), "I", "2020-01-01")]
     project.sql(back.format(newer))
@@ -504,6 +505,24 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
         assert loaded.load_row("2020-01-03", "'a' as v, 'p' as s", **hushed)["N"] == 1
         assert loaded.load_row("2020-01-04", "'a' as v", **hushed)["U"] == 1  # its s is NULL now
         assert project.rows(f"select s from {{schema}}.{table}__sensitive") == [(None,)]
+    loaded = model(project, table="x")
+    loaded.load_row("2020-01-01", "'a' as v")
+    before(monkeypatch, Load, "_write_sensitive", lambda: killed(loaded.load_row, "'a' as v, 'p' as S", {}))
+    assert loaded.load_row("2020-01-02", "'a' as v, 'p' as s")["U"] == 1
+    with pytest.raises(DbtRuntimeError, match=r'sensitive_columns is \["S"\], the table was made with \[\]'):
+        loaded.load_row("2020-01-03", "'a' as v, 'p' as s", **hushed)
+    # the history gets what is left, too, and its type
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        kill(patched, Load, "_merge", after=False)
+        loaded.load_row("2020-01-03", "'a' as v, 'p' as s, 1L as n")
+    loaded.load_row("2020-01-03", "'b' as v, 'p' as s")
+    project.sql("alter table {schema}.x__base drop column n")
+    left = (
+        r"column 'n': \S*x__history`, where a load that did not end has left it, has type bigint, the data have double"
+    )
+    with pytest.raises(DbtRuntimeError, match=left):
+        loaded.load_row("2020-01-04", "'b' as v, 'p' as s, 1.5D as n")
+    assert project.rows("select v, operation from {schema}.x__base where keyhash <> ''") == [("b", "U")]
     # nor is a new column of the key left out
     wider = {"unique_key": ["id", "region"], "on_schema_change": "ignore", **more}
     with pytest.raises(DbtRuntimeError, match=r'unique_key is \["id", "region"\], the table was made with \["id"\]'):

@@ -48,10 +48,10 @@
 
 {%- macro _metadata_name_faults(readers) -%}
     {#- A node of the project that is built in the place of the watermarks, if it or a reader is of this run. -#}
-    {%- set faults, own = [], dbt_cdc._metadata_relation() -%}
-    {%- for node in graph.nodes.values() if node.get('alias') | lower == own.identifier
+    {%- set faults = [] -%}
+    {%- for node in graph.nodes.values() if node.get('alias') | lower == 'cdc_metadata'
         and node.resource_type in ['model', 'seed', 'snapshot'] and node.config.get('materialized') != 'ephemeral' -%}
-        {%- set place = api.Relation.create(schema=node.schema, identifier=node.alias) -%}
+        {%- set place, own = api.Relation.create(schema=node.schema, identifier=node.alias), dbt_cdc._metadata_relation() -%}
         {%- set concerned = readers or (node in dbt_cdc._selected_nodes() and dbt_cdc._readers_among(graph.nodes.values())) -%}
         {%- if concerned and dbt_cdc._edge_name(place) | lower == dbt_cdc._edge_name(own) | lower -%}
             {%- do faults.append(node.unique_id ~ ": is built as " ~ own ~ ", where ref_changes keeps its watermarks: give it another"

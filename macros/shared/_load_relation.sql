@@ -40,10 +40,11 @@
 
 
 {%- macro _exists(relation) -%}
-    {#- dbt-spark's list of columns ends before one whose name begins with `#`: where that is the first, reading tells, if a script can
-        say that there is nothing to read. -#}
+    {#- dbt-spark's list of columns ends before one whose name begins with `#`: where that is the first, a script tells, if the session
+        takes one. -#}
     {%- do return(adapter.get_columns_in_relation(relation) | length > 0
-        or (dbt_cdc._takes_scripts() and dbt_cdc._can_be_read(relation))) -%}
+        or (dbt_cdc._takes_scripts()
+            and run_query(dbt_cdc._ignoring_errors('describe table ' ~ relation ~ '; select 1 as is_described')) | length > 0)) -%}
 {%- endmacro -%}
 
 

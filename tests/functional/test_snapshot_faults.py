@@ -254,7 +254,7 @@ def test_duplicate_and_null_keys_are_refused_on_the_first_run_and_on_later_ones(
     before = contents(project)
     error = project.error("snapshot")
     assert "or key 1, eu has several open records there: no row was written by it" in error
-    assert contents(project) == before
+    assert sorted(contents(project)) == sorted(before)
 
 
 @pytest.mark.one_format("iceberg")

@@ -81,7 +81,7 @@ weighed as (
     {%- elif not plan.intervals and plan.options.source_kind == 'feed' -%}
         {#- what a recorded one has outdone is not: a purge would forget it. A delete prolongs the memory of a later one -#}
         {%- set counts = ["(_dbt_cdc_kind = 'delete' or coalesce(_dbt_cdc_sequence > " ~ last % (is_delete, 'of_key') ~ ", true))"] -%}
-        {%- if not plan.payload | selectattr('partial') | list -%}
+        {%- if not dbt_cdc._apply_is_partial(plan.kept) -%}
             {%- set upsert, delete = last % (is_upsert, 'of_key'), last % (is_delete, 'of_key') -%}
             {%- set is_last = "coalesce(_dbt_cdc_sequence >= " ~ upsert ~ ", true)" -%}
             {%- do counts.append("(" ~ is_last ~ " or coalesce(" ~ upsert ~ " <= " ~ delete ~ ", false))") -%}

@@ -105,7 +105,8 @@
         {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, plan.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
     {%- endif -%}
     {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
-        {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
+        {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
+        {%- do plan.update(signature=after.signature, truncated=after.truncated) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_check_ledger(plan) -%}
     {%- do dbt_cdc._apply_collect(plan) -%}

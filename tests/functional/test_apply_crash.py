@@ -496,6 +496,8 @@ BESIDE_OTHERS = {
         "values (1, 'x', 10), (1, null, 10), (2, 'b', 1)",
         "values (1, 'x', 10), (1, null, 10), (1, 'late', 5), (3, 'c', 1)",
     ),
+    # from here on, the other run's configuration has truncates
+    "cut": ("values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20), (2, 'late', 5)"),
     "left_over": ("values (1, 'a', 1)", "values (cast(null as int), 'b', 2)"),
     "wider": ("values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (2, 'b', 1)"),
     "purging": ("values (1, 'a', 1), (2, 'b', 1)", "values (1, 'mine', 20)", "values (1, 'mine', 20)"),
@@ -544,6 +546,10 @@ def seen(spark: SparkSession, target: dict[str, Any]) -> Iterator[Seen]:
                 for name in ("taken", "taken1")
             },
             "wider": (RECORDS, with_new_column("wider")),
+            "cut": (
+                RECORDS,
+                [record("cut", "(null, 15, 'truncate', null, 'other', null)", *MARKERS), "delete from {schema}.cut"],
+            ),
             "purging": ("merge into {}__events as recorded", rest),
         }
         with meanwhile(project.sql, others):
@@ -557,6 +563,7 @@ def seen(spark: SparkSession, target: dict[str, Any]) -> Iterator[Seen]:
 
 def test_a_run_sees_what_another_records_after_its_purge(seen: Seen) -> None:
     assert seen.rows["hidden"] == [(1, "newer")]
+    assert seen.rows["cut"] == [(1, "mine")]
 
 
 def test_a_run_that_records_after_a_purge_has_ended_looks_again_at_what_it_took(seen: Seen) -> None:

@@ -75,7 +75,7 @@ class Load:
         faults += history_faults(self.tables, marker) + narrow_faults(self.tables, stored)
         faults += date_faults(self.settings, previous)
         layout = resolve(self.settings, frame.schema, types, stored, faults)
-        fail(self.settings.node, cast_faults(self.spark, layout) + leftover_faults(self.tables, layout))
+        fail(self.settings.node, cast_faults(self.spark, layout) + leftover_faults(self.tables, layout, stored))
         if stored and self.settings.on_schema_change == "ignore":
             frame = frame.select(*[quote(column.source) for column in layout.columns if column.source])
         again = previous is not None and self.settings.effective_date <= previous.effective_date

@@ -126,10 +126,7 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
     for day in (1, 2, 3):
         project.sql("drop table if exists {schema}.rows")
         project.sql(f"create table {{schema}}.rows using parquet as select 1 as id, {day} as v, 'x{day}' as `a b`")
-        defaults = {
-            "enableChangeDataFeed": "true" if day < 3 else "false",
-            **({"columnMapping.mode": "name"} if day == 3 else {}),
-        }
+        defaults = {"enableChangeDataFeed": "true" if day < 3 else "false", "columnMapping.mode": "name"}
         with session_conf(project.spark, {by_default + name: value for name, value in defaults.items()}):
             project.dbt("build", *(["--full-refresh"] if day == 3 else []), "--vars", f"{{day: {day}}}")
         for name in ("applied", "logged", "copied", "hashed"):
@@ -139,8 +136,7 @@ def test_names_that_delta_maps_go_with_a_change_feed_from_the_first_run_on(proje
         for name in tables:
             kept = dict(project.rows(f"show tblproperties {{schema}}.{name}"))
             is_on = "false" if name == "applied" and day == 3 else "true"
-            mapped = None if day < 3 and name.startswith("even") else "name"
-            assert (kept["delta.enableChangeDataFeed"], kept.get("delta.columnMapping.mode")) == (is_on, mapped), name
+            assert (kept["delta.enableChangeDataFeed"], kept["delta.columnMapping.mode"]) == (is_on, "name"), name
     assert project.rows("select v, `a b` from {schema}.snapped order by v") == [(1, "x1"), (2, "x2"), (3, "x3")]
     assert project.rows("select op, before, after.`a b` from {schema}.logged__changes") == [("i", None, "x3")]
     assert project.rows("select op, before, after.s.`o p` from {schema}.wide__changes") == [("i", None, 3)]

@@ -47,13 +47,13 @@ from versions
 {%- macro _apply_finish_build(plan, batches) -%}
     {#- What another run recorded and showed while {{ this }} was being built is not in it: then all is compared once more.
         Its generation says which ledger it belongs to; a table that is not done by its own statement has it only then. -#}
-    {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
+    {%- set after = dbt_cdc._apply_look(plan) -%}
     {%- do dbt_cdc._apply_check_ledger(plan, 'its table does not count') -%}
     {%- if after.signature == plan.signature -%}
         {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
     {%- else -%}
         {%- do dbt_cdc._apply_forget_collected(plan) -%}
-        {%- do plan.update(signature=after.signature, truncated=after.truncated) -%}
+        {%- do plan.update(signature=after.signature) -%}
         {%- do dbt_cdc._apply_to_target(plan, batches, everything=true) -%}
     {%- endif -%}
     {%- do dbt_cdc._refresh_metadata(plan.target, plan.format) -%}

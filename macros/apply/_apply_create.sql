@@ -4,7 +4,7 @@
     {#- `or replace` where it may be there, or the format knows a table by nothing else. Nothing reads its feed. -#}
     {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._shared_properties()) -%}
     {%- do dbt_cdc._later_properties(properties, plan.format) -%}
-    {%- do properties.update(dbt_cdc._apply_properties_of_runs(plan)) -%}
+    {%- do properties.update(dbt_cdc._own_table_properties(plan.format)) -%}
     {%- do properties.update({'dbt_cdc.generation': plan.generation, 'dbt_cdc.columns': plan.order | tojson}) -%}
     {%- for name, value in plan.properties.items() -%}{%- do properties.update({'dbt_cdc.' ~ name: value}) -%}{%- endfor -%}
     {%- do return(dbt_cdc._create_as(plan.ledger, query, plan.format, properties, 'partitioned by (_dbt_cdc_kind)',
@@ -25,7 +25,7 @@
 
 {%- macro _apply_target_properties(plan) -%}
     {#- `own`: those that the target is made with; `later`: those that it gets once it is made. -#}
-    {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._apply_properties_of_runs(plan)) -%}
+    {%- set properties = dict(dbt_cdc._apply_properties_of_names(plan), **dbt_cdc._own_table_properties(plan.format)) -%}
     {%- if dbt_cdc._meta().get('change_log') -%}
         {%- do properties.update(dbt_cdc._for_format('feed_properties', plan.format)(dbt_cdc._apply_target_columns(plan))) -%}
     {%- endif -%}
@@ -69,10 +69,4 @@
     {%- for name in plan.key -%}{%- do types.append(plan.types[name | lower]) -%}{%- endfor -%}
     {%- for column in plan.payload -%}{%- do types.append(plan.types.get(column.source | lower, column.type)) -%}{%- endfor -%}
     {%- do return(dbt_cdc._properties_of_names(dbt_cdc._apply_target_columns(plan), plan.format, types)) -%}
-{%- endmacro -%}
-
-
-{%- macro _apply_properties_of_runs(plan) -%}
-    {#- Of both, too. -#}
-    {%- do return(dict(dbt_cdc._for_format('isolation', plan.format)(), **dbt_cdc._for_format('main_branch', plan.format)())) -%}
 {%- endmacro -%}

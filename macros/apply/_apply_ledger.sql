@@ -52,6 +52,14 @@ from ({{ plan.image_versions }}) as image_versions
 {%- endmacro -%}
 
 
+{%- macro _apply_look(plan, retention='0 seconds') -%}
+    {#- The markers as this run finds them; a first truncate that another has recorded counts from then on. -#}
+    {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch, retention) -%}
+    {%- do plan.update(truncated=markers.truncated) -%}
+    {%- do return(markers) -%}
+{%- endmacro -%}
+
+
 {%- macro _apply_markers(ledger, format, batch, retention='0 seconds') -%}
     {#- Reads the markers only (the ledger is partitioned by kind).
           recorded       whether `batch` is: another run may have taken an image back

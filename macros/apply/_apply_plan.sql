@@ -22,7 +22,7 @@
       blanks                              columns in which the format makes NULL of an empty text (lower case)
       faults                              what is wrong, sentence by sentence
     Set by later steps:
-      signature, truncated, purge_due     _apply_recover: tells the batches that other runs have recorded; whether there was
+      signature, truncated, purge_due     _apply_recover, _apply_look: tells the batches that other runs have recorded; whether there was
                                           ever a truncate; whether old deletes are to be forgotten
       wrong, rows, deletes, truncates     _apply_check_batch: conditions by name; counts of the batch
       bounds                              ranges of the keys it touches, or none: any

@@ -53,8 +53,8 @@
 {%- macro _apply_recover(plan) -%}
     {#- Finishes what a killed run began: {{ this }} was not built, or does not show a recorded batch yet. -#}
     {%- if not plan.kept -%}{%- do return(none) -%}{%- endif -%}
-    {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch, plan.options.tombstone_retention) -%}
-    {%- do plan.update(signature=markers.signature, purge_due=markers.purge_due, truncated=markers.truncated) -%}
+    {%- set markers = dbt_cdc._apply_look(plan, plan.options.tombstone_retention) -%}
+    {%- do plan.update(signature=markers.signature, purge_due=markers.purge_due) -%}
     {%- do dbt_cdc._apply_check_ledger(plan) -%}
     {%- set pending = dbt_cdc._apply_withdraw_killed(plan, markers.pending) -%}
     {%- if plan.rebuild -%}
@@ -99,14 +99,13 @@
         {%- do dbt_cdc._apply_execute(dbt_cdc._apply_forget_markers(plan.ledger)) -%}
         {%- do dbt_cdc._apply_append_markers(plan.ledger, 'purged', [plan.batch]) -%}
     {%- else -%}
-        {%- set markers = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
+        {%- set markers = dbt_cdc._apply_look(plan) -%}
         {%- do dbt_cdc._apply_check_ledger(plan) -%}
         {%- if dbt_cdc._apply_purge_obstacle(plan.kept, markers) -%}{%- do return(none) -%}{%- endif -%}
         {%- do dbt_cdc._apply_purge(plan.ledger, plan.format, plan.kept, plan.options.tombstone_retention, plan.batch, markers) -%}
     {%- endif -%}
     {%- if plan.options.source_kind == 'feed' -%}{#- markers of old batches have gone -#}
-        {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
-        {%- do plan.update(signature=after.signature, truncated=after.truncated) -%}
+        {%- do plan.update(signature=dbt_cdc._apply_look(plan).signature) -%}
     {%- endif -%}
     {%- do dbt_cdc._apply_check_ledger(plan) -%}
     {%- do dbt_cdc._apply_collect(plan) -%}

@@ -5,7 +5,7 @@
         of another batch takes its place, so that both look again, and the keys are built anew. One that is applied stays, as
         later images may build on it: a run that began meanwhile has taken this one for killed, and shown it whole. -#}
     {%- if plan.options.source_kind != 'snapshot'
-        or dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature == plan.signature -%}
+        or dbt_cdc._apply_look(plan).signature == plan.signature -%}
         {%- do return(none) -%}
     {%- endif -%}
     {%- set withdrawn = dbt_cdc._apply_withdraw(plan, plan.batch) -%}
@@ -59,6 +59,6 @@ when matched then delete
     {%- endset -%}
     {%- do dbt_cdc._apply_execute(query) -%}
     {%- set is_left = dbt_cdc._apply_markers(plan.ledger, plan.format, batch).recorded -%}
-    {%- do plan.update(signature=dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).signature) -%}
+    {%- do plan.update(signature=dbt_cdc._apply_look(plan).signature) -%}
     {%- do return(batch if is_left else withdrawn) -%}
 {%- endmacro -%}

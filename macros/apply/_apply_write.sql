@@ -7,11 +7,10 @@
     {%- set now = namespace(batches=batches, everything=everything, settled=false, recorded=true, signature=plan.signature) -%}
     {%- for _ in range(3) if not now.settled -%}
         {%- do dbt_cdc._apply_write(plan, none if now.everything else now.batches, now.signature) -%}
-        {%- set after = dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch) -%}
+        {%- set after = dbt_cdc._apply_look(plan) -%}
         {%- set now.settled, now.recorded = after.signature == now.signature, after.recorded -%}
         {%- if not now.settled -%}
             {%- set now.signature, now.everything = after.signature, now.everything or after.everything -%}
-            {%- do plan.update(truncated=after.truncated) -%}
             {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
             {%- do dbt_cdc._apply_forget_collected(plan) -%}
             {%- do dbt_cdc._apply_check_ledger(plan, 'its events are kept in ' ~ plan.ledger ~ ' for the next run to show'

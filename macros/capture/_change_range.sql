@@ -17,10 +17,7 @@
         {%- set asked = dbt_cdc._place_of(table, begin, 'begin', faults) -%}
     {%- endif -%}
     {%- set from = asked if earliest else [asked, [to, dbt_cdc._past_quiet(timeline.commits, asked)] | min] | max -%}
-    {#- a log tells nothing of the commit that it begins with; a renaming within it changes no rows -#}
-    {%- set is_renaming = table.log is not none and timeline.renamed == first and timeline.begun <= first -%}
-    {%- set log_from = first if is_renaming else first + 1 -%}
-    {%- set before_log = table.log is not none and not earliest and from < log_from -%}
+    {%- set before_log = table.log is not none and not earliest and from < timeline.log_from -%}
     {#- what reaches further back tells, or says where it begins -#}
     {%- if before_log and not faults and dbt_cdc._told_from(table.own.timeline) + timeline.offset <= first -%}
         {%- do return({'before_log': true}) -%}
@@ -33,7 +30,7 @@
         {%- elif earliest and timeline.feed_lacks and table.log is none -%}
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'begins', first, fed)) -%}
         {%- elif before_log -%}
-            {%- do faults.append(dbt_cdc._range_fault(table, begin, end, 'begins', log_from, fed)) -%}
+            {%- do faults.append(dbt_cdc._range_fault(table, begin, end, 'begins', timeline.log_from, fed)) -%}
         {%- elif end is not none and earliest and (to < from or (not fed and 0 <= to < timeline.images_from)) -%}
             {%- do faults.append(dbt_cdc._range_fault(table, 'earliest', end, 'ends', first, fed)) -%}
         {%- elif end is not none and to < from -%}

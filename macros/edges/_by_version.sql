@@ -64,8 +64,7 @@
     {%- set place = dbt_cdc._past_quiet(own.commits, dbt_cdc._place_of_version(table, version)) -%}
     {%- if table.log is not none -%}
         {%- set own, offset = table.own.timeline, table.timeline.offset -%}
-        {%- set told, is_renaming = table.timeline, place == table.timeline.renamed and table.timeline.begun <= place -%}
-        {%- if place >= told.feed_from - (1 if is_renaming else 0) -%}
+        {%- if place >= table.timeline.log_from -%}
             {%- set upto = [place, dbt_cdc._place_of_version(table, table.log.upto)] | max -%}
             {%- set whole = table.log.mode == 'data_before_after' and upto == table.timeline.commits | length - 1 -%}
             {%- set fed_since = own.images_from if own.feed_from is none else [own.images_from, own.feed_from - 1] | min -%}

@@ -18,6 +18,6 @@
     {#- Merge-on-read: such a MERGE is one pass over its source, and a snapshot that a stream takes for the append that it is.
         Version 2 knows it; a table of a later one may have types that only that one has. -#}
     {%- set own = dbt_cdc._table_properties(relation).get('format-version', '2') -%}
-    {%- do return(dict(dbt_cdc.iceberg__isolation(), **dict(dbt_cdc.iceberg__main_branch(), **{
-        'format-version': [own | int, 2] | max, 'write.merge.mode': 'merge-on-read'}))) -%}
+    {%- do return(dict(dbt_cdc._own_table_properties('iceberg'), **{
+        'format-version': [own | int, 2] | max, 'write.merge.mode': 'merge-on-read'})) -%}
 {%- endmacro -%}

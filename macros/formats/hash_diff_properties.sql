@@ -5,12 +5,12 @@
 
 
 {%- macro iceberg__hash_diff_properties() -%}
-    {%- do return(dict(dbt_cdc.iceberg__isolation(), **dict(dbt_cdc.iceberg__main_branch(), **{
+    {%- do return(dict(dbt_cdc._own_table_properties('iceberg'), **{
         'write.merge.mode': 'merge-on-read',
         'write.update.mode': 'merge-on-read',
         'write.delete.mode': 'merge-on-read',
         'write.distribution-mode': 'none',
-    }))) -%}
+    })) -%}
 {%- endmacro -%}
 
 

@@ -98,7 +98,7 @@
 
 {%- macro _with_log(table, log) -%}
     {#- A table's timeline with the commits that only its log remembers, and one for those that nothing remembers; `offset`
-        is how many these are, `begun` where the log begins. -#}
+        is how many these are, `begun` where the log begins, `log_from` the first place after which it tells all that came. -#}
     {%- set known = {} -%}
     {%- for commit in table.timeline.commits -%}{%- do known.update({commit.version: true}) -%}{%- endfor -%}
     {%- set logged = log.commits + ([log.renamed] if log.renamed and log.renamed not in log.commits else []) -%}
@@ -110,7 +110,9 @@
     {%- set offset, renamed = older | length, table.timeline.renamed -%}
     {%- set renamed = renamed + offset if renamed is number else versions.index(log.renamed.version) if log.renamed else none -%}
     {%- set named = 0 if renamed is none else renamed + 1 -%}
-    {%- do timeline.update(begun=begun, feed_from=[begun, named] | max, offset=offset, renamed=renamed) -%}
+    {#- of the commit that it begins with it tells nothing; a renaming since changes no rows -#}
+    {%- do timeline.update(begun=begun, feed_from=[begun, named] | max, log_from=[begun, named - 1] | max, offset=offset,
+                           renamed=renamed) -%}
     {%- do return(dict(table, timeline=timeline, log=log, own=table)) -%}
 {%- endmacro -%}
 

@@ -10,9 +10,10 @@
 
 
 {%- macro _setting_faults(settings, about='') -%}
-    {%- set faults = [] -%}
+    {#- What is refused is never Spark's default. -#}
+    {%- set faults, given = [], dbt_cdc._given_settings() if settings else {} -%}
     {%- for name, (refused, expected, why) in settings.items()
-        if refused | upper in [dbt_cdc._session_setting(name) | upper, dbt_cdc._profile_setting(name) | upper] -%}
+        if refused | upper in [given.get(name, '') | upper, dbt_cdc._profile_setting(name) | upper] -%}
         {%- do faults.append(about ~ name ~ " must be " ~ expected ~ ", got " ~ refused ~ ": " ~ why
                              ~ "; take the setting out of the profile") -%}
     {%- endfor -%}

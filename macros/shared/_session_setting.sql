@@ -5,6 +5,14 @@
 {%- endmacro -%}
 
 
+{%- macro _given_settings() -%}
+    {#- {name: value} of all that Spark was given, by its start or by this session: what is left at Spark's defaults is not there. -#}
+    {%- set given, cursor = {}, adapter.add_query('set', auto_begin=false)[1] -%}
+    {%- for row in cursor.fetchall() -%}{%- do given.update({row[0]: row[1]}) -%}{%- endfor -%}
+    {%- do return(given) -%}
+{%- endmacro -%}
+
+
 {%- macro _profile_setting(name) -%}
     {#- A setting's value as the profile has it, which a thrift server heeds in Python models alone; empty if it has none. -#}
     {%- do return((adapter.config.credentials.server_side_parameters | default({}, true)).get(name, '') | string) -%}

@@ -1,12 +1,13 @@
 """hash_diff beside the program of the article, and beside the floor: what the same bytes cost without comparing.
 
-python -m benchmarks.hash_diff [--peer PATH] [--rows 1000000] [--memory 2g] [--parts full delta]
+python -m benchmarks.hash_diff [--peer PATH] [--rows 1000000] [--memory 2g] [--parts full delta start]
 
 PATH is a copy of github.com/avensolutions/cdc-at-scale-using-spark; a copy of it is run with a safe YAML loader, which
 today's PyYAML asks for: once with the heap and JVM options of our profile, once as it ships, with Spark's defaults.
 Whole processes are measured: wall and CPU seconds and the peak memory of the process tree.
 What a load costs alone is the difference to the start: dbt and Spark with a model of one row, or Spark alone. The
-second part loads a delta of rows/100 on tables of `rows` and 10 x `rows`, and a full extract on the larger one.
+second part loads a delta of rows/100 on tables of `rows` and 10 x `rows`, and a full extract on the larger one. The
+third tells what the start takes where the JVM's classes are kept in an archive (profiles.example.yml says how).
 """
 
 from __future__ import annotations
@@ -85,6 +86,12 @@ class Consumer:
         shutil.copy(ROOT / "profiles.example.yml", folder / "profiles.yml")
         project = {"name": "consumer", "version": "1.0.0", "config-version": 2, "profile": "dbt_cdc"}
         (folder / "dbt_project.yml").write_text(yaml.safe_dump({**project, "models": {"+file_format": "delta"}}))
+
+    def add_java_option(self, option: str) -> None:
+        profiles = yaml.safe_load((self.folder / "profiles.yml").read_text())
+        settings = profiles["dbt_cdc"]["outputs"]["delta"]["server_side_parameters"]
+        settings["spark.driver.extraJavaOptions"] = option
+        (self.folder / "profiles.yml").write_text(yaml.safe_dump(profiles))
 
     def run(self, model: str, **variables: str) -> Cost:
         dbt = [sys.executable, "-m", "dbt.cli.main", "run", "--no-use-colors", "--profiles-dir", ".", "-s", model]
@@ -185,7 +192,17 @@ def deltas(options: argparse.Namespace, folder: Path) -> None:
         print(f"{name}: {ratio}; CPU of the load alone {alone:.2f}")
 
 
-PARTS = {"full": full_loads, "delta": deltas}
+def starts(options: argparse.Namespace, folder: Path) -> None:
+    consumer, archive = Consumer(folder / "started", options.memory), folder / "classes.jsa"
+    consumer.run("one")
+    print(consumer.run("one").line("start of dbt and Spark"), flush=True)
+    consumer.add_java_option(f"-XX:ArchiveClassesAtExit={archive}")
+    print(consumer.run("one").line("the archive is made"), f"{archive.stat().st_size / 2**20:.0f} MiB", flush=True)
+    consumer.add_java_option(f"-XX:SharedArchiveFile={archive}")
+    print(consumer.run("one").line("start with the archive"), flush=True)
+
+
+PARTS = {"full": full_loads, "delta": deltas, "start": starts}
 
 
 def main() -> None:
@@ -193,7 +210,7 @@ def main() -> None:
     parser.add_argument("--peer", type=Path, help="the original program's folder; without it only ours is measured")
     parser.add_argument("--rows", type=int, default=1_000_000, help="rows of each extract; default: 1000000")
     parser.add_argument("--memory", default="2g", help="heap of each Spark, the original's too; default: 2g")
-    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS, help="default: both")
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS, help="default: all")
     options = parser.parse_args()
     print(
         f"{options.rows} rows, 5 keys, 10 non-keys, 20/40/40 %, {machine()}, {options.memory} of heap for each program"

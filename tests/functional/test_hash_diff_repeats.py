@@ -24,7 +24,7 @@ from dbt_cdc._hash_diff_history import History
 from dbt_cdc._hash_diff_load import Load, run
 from dbt_cdc._hash_diff_tables import Tables
 from integration_tests import quick_spark
-from tests.support.hash_diff import OTHER_WON, Expected, Killed, Model, Rows, kill
+from tests.support.hash_diff import OTHER_WON, Expected, Extract, Killed, Model, Rows, kill
 from tests.support.killed_load import EACH_KIND, STAGES
 from tests.support.processes import environment
 from tests.support.project import Project
@@ -273,6 +273,34 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
     assert str(gone.value).endswith("p__sensitive_base` is gone. Bring it back, or start anew with --full-refresh")
     loaded.load("2020-01-02", {1: ("b", "hush")}, full_refresh=True)
     assert loaded.current() == {1: (("b", "hush"), "I", "2020-01-02")}
+
+
+def test_base_and_history_that_go_back_to_one_load_go_on_from_there(project: Project) -> None:
+    loaded = model(project, sensitive_columns=["s"])
+    tables = Tables(project.spark, loaded.settings("2020-01-01", "full"))
+    back = {
+        "delta": "restore table {} to version as of {}",
+        "iceberg": "call spark_catalog.system.set_current_snapshot('{}', {})",
+    }[project.file_format]
+    loads: list[Extract] = [
+        ("2020-01-01", {1: ("a", "hush"), 2: ("b", "mum")}, "full"),
+        ("2020-01-02", {1: ("A", "hush"), 3: ("c", None)}, "full"),
+    ]
+    for load in loads:
+        loaded.load(*load)
+    written = [(table, tables.version(table)) for table in (tables.settings.base, tables.settings.history)]
+    for wrong in (("2020-01-03", {1: ("x", "said")}, "full"), ("2020-01-04", {2: ("y", None)}, "delta")):
+        loaded.load(*wrong)
+    for table, version in written:
+        project.sql(back.format(table.replace("`", "") if "call" in back else table, version))
+    loaded.check(Expected.of(loads))
+    # the date of a load that was taken back, and the day after it as a delta
+    loads.append(("2020-01-03", {1: ("A", "loud"), 2: ("b", "mum")}, "full"))
+    loaded.load(*loads[-1])
+    loads.append(("2020-01-05", {4: ("d", "hush"), 2: ("b", "mum")}, "delta"))
+    expected = Expected.of(loads)
+    assert loaded.load(*loads[-1]) == expected.counts
+    loaded.check(expected)
 
 
 #: The joins of a merge of few rows with the base table: Delta looks for rows, writes new ones, and marks the old ones.

@@ -1,22 +1,20 @@
 {#- Other adapters: a project may have targets of several, and its dispatch entry holds for all of them. -#}
 
 {%- macro _on_spark() -%}
-    {%- do return(adapter.dispatch('runs_on_spark', 'dbt_cdc')()) -%}
+    {#- Adapters that build on dbt-spark, such as dbt-databricks, are others: they have snapshots, tables and views of their own. -#}
+    {%- do return(adapter.type() == 'spark') -%}
 {%- endmacro -%}
-
-
-{%- macro spark__runs_on_spark() -%}{%- do return(true) -%}{%- endmacro -%}
-{%- macro default__runs_on_spark() -%}{%- do return(false) -%}{%- endmacro -%}
 
 
 {%- macro _stock(name) -%}
     {#- dbt's own macro of that name. Dispatch looks at packages first and at the adapter then, so this package's stand before
         what another adapter, or one that it builds on, has of its own. -#}
     {%- set own, found = adapter.type() ~ '__' ~ name, [] -%}
+    {%- if own in dbt -%}{%- do return(dbt[own]) -%}{%- endif -%}
     {%- for candidate in dbt if candidate.endswith('__' ~ name) and candidate != 'default__' ~ name -%}
         {%- do found.append(candidate) -%}
     {%- endfor -%}
-    {%- do return(dbt[own if own in dbt else found[0] if found else 'default__' ~ name]) -%}
+    {%- do return(dbt[found[0] if found else 'default__' ~ name]) -%}
 {%- endmacro -%}
 
 

@@ -5,6 +5,9 @@
     statement fails. Two runs at once can't leave two open records of a key. (Where a format can't match
     by key, see snapshot_match.) -#}
 {%- macro spark__snapshot_merge_sql(target, source, insert_cols) -%}
+    {%- if '_dbt_cdc_shape' not in model -%}
+        {%- do return(dbt_cdc._stock('snapshot_merge_sql')(target, source, insert_cols)) -%}
+    {%- endif -%}
     {%- set shape = model['_dbt_cdc_shape'] -%}
     {%- if shape.counts.values() | sum == 0 -%}{%- do return("select 'nothing changed' as dbt_cdc") -%}{%- endif -%}
     {%- set columns, options = dbt_cdc._dbt_columns(), dbt_cdc._snapshot_settings() -%}

@@ -1,7 +1,7 @@
-{#- dbt-spark's own, and for the table of a new snapshot what its format asks of it. -#}
+{#- The adapter's own, and for the table of a new snapshot what its format asks of it. -#}
 {%- macro spark__tblproperties_clause() -%}
-    {%- set needed = dbt_cdc._properties_of_snapshot() if execute and model.resource_type == 'snapshot' else {} -%}
-    {%- if not needed -%}{%- do return(dbt.spark__tblproperties_clause()) -%}{%- endif -%}
+    {%- set needed = dbt_cdc._properties_of_snapshot() if execute and model.resource_type == 'snapshot' and dbt_cdc._on_spark() else {} -%}
+    {%- if not needed -%}{%- do return(dbt_cdc._stock('tblproperties_clause')()) -%}{%- endif -%}
     {%- set properties = dict(needed, **(config.get('tblproperties') or {})) -%}
     {#- set by default__apply_grants, once the table is made: `model` is what the macros of one run of a snapshot share -#}
     {%- do model.update(_dbt_cdc_later=dbt_cdc._later_properties(properties, config.get('file_format'))) -%}

@@ -137,17 +137,17 @@ def setting_faults(spark: SparkSession, file_format: str = "") -> list[str]:
 
 
 def leftover_faults(tables: Tables, layout: Layout, stored: Stored | None) -> list[str]:
-    """Columns of other types, which a load that did not end has left of what is new, beside the base table."""
+    """Columns of other types, which the tables have of what is new: no load that is committed has brought them."""
     settings, faults = tables.settings, []
     new = [column for column in layout.stored if column.new]
-    for table, columns in ((settings.sensitive_base, layout.sensitive), (settings.history, new)):
+    for table, columns in ((settings.sensitive_base, layout.sensitive), (settings.base, new), (settings.history, new)):
         if settings.full_refresh or not columns or not tables.exists(table):
             continue
         if table == settings.history and stored and tables.properties(table).get(FIRST_LOAD) != stored.last.first:
             continue  # one that a full refresh has not come to is made anew
         have = {f.name.lower(): f.dataType for f in tables.spark.table(table).schema.fields}
         faults += [
-            f"column '{column.name}': {table}, where a load that did not end has left it, has type "
+            f"column '{column.name}': {table}, where a load that did not end, or others, left it, has type "
             f"{have[column.name.lower()].simpleString()}, the data have {column.data_type.simpleString()}. Cast it in "
             "the model, drop it there, or rebuild with --full-refresh"
             for column in columns

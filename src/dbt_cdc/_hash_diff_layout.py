@@ -105,7 +105,6 @@ class Column:
     role: str  # key, compared, ignored
     sensitive: bool = False
     new: bool = False
-    missed: bool = True  # where it is not there any more: it has been in the data of a load
     declared: str = ""  # the type as errors name it
     max_length: int | None = None  # of a char or varchar in the model's YAML: tables have string
 
@@ -158,7 +157,7 @@ class Layout:
 
     def told(self, load: str, first: str) -> str:
         """What the marker tells of a load beside its date: its id and, as JSON, the later fields of Marker."""
-        own = sorted(column.name for column in self.columns if column.missed)
+        own = sorted(column.name for column in self.columns)
         return f"{load} {json.dumps({'first': first, 'columns': own, **self.roles(own)}, ensure_ascii=False)}"
 
 
@@ -180,7 +179,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class Stored:
-    """The tables as they exist: the data columns (name -> DataType), and what they remember."""
+    """The tables as they exist: the data columns that loads have brought (name -> DataType), and what they remember."""
 
     columns: Mapping[str, Any]
     properties: Mapping[str, str]
@@ -201,7 +200,7 @@ def resolve(
         {name.lower() for name in listed}
         for listed in (settings.unique_key, settings.ignore_columns, settings.sensitive_columns)
     )
-    old, own = (dict(stored.columns), {name.lower() for name in stored.last.columns}) if stored else ({}, set())
+    old = dict(stored.columns) if stored else {}
     spelled = {name.lower(): name for name in given}
     declared = {name.lower(): data_type for name, data_type in types.items()}
     texts = {name.lower(): text.strip() for name, text in settings.types.items()}
@@ -225,8 +224,7 @@ def resolve(
                 source_type=type_text(given[source]) if source else "",
                 role=_role(lower, keys, ignored),
                 sensitive=lower in sensitive,
-                new=bool(stored) and (name in added or (lower in sensitive and lower not in own)),
-                missed=source is not None or lower in own,
+                new=bool(stored) and name in added,
                 declared=texts[lower] if lower in lengths else target.simpleString(),
                 max_length=lengths.get(lower),
             )
@@ -280,7 +278,7 @@ def _name_faults(names: list[str], failing: Mapping[str, str]) -> list[str]:
 def _unknown_name_faults(settings: Settings, names: list[str], stored: list[str]) -> dict[str, list[str]]:
     """The faults of options that name a column that is not there, by option. `names`: of the data.
 
-    A column that only the table has may be named too, except as a key: it is NULL.
+    A column that an earlier load has brought may be named too, except as a key: it is NULL.
     """
     lower = [name.lower() for name in names]
     listed = {

@@ -20,7 +20,6 @@ from dbt_cdc._frames import viewed
 from dbt_cdc._hash_diff_compare import merge_source
 from dbt_cdc._hash_diff_conflicts import is_conflict, raise_other_run, unless_beaten
 from dbt_cdc._hash_diff_layout import (
-    ADDED,
     IS_ENDED,
     IS_KEY,
     IS_MARKER,
@@ -99,7 +98,8 @@ class Tables:
         return str(self.spark.sql(kind.current_version.format(table)).collect()[0][0])
 
     def stored(self, last: Marker) -> Stored:
-        """Columns and properties of the base table, and its sensitive columns."""
+        """Columns and properties of the base table, and its sensitive columns: those that loads have brought."""
+        own = {name.lower() for name in last.columns}
         apart = {name.lower(): name for name in last.sensitive_columns}  # a beaten run may have left some here, too
         main = self.spark.table(self.settings.base).schema
         columns = {f.name: f.dataType for f in main if f.name.lower() not in apart}
@@ -109,7 +109,7 @@ class Tables:
                 fail(self.settings.node, [gone])
             fields = self.spark.table(self.settings.sensitive_base).schema.fields
             columns.update({apart[f.name.lower()]: f.dataType for f in fields if f.name.lower() in apart})
-        data = {name: kind for name, kind in columns.items() if name not in {*ADDED, SUPPLIED, LOAD}}
+        data = {name: kind for name, kind in columns.items() if name.lower() in own}
         return Stored(data, self.properties(self.settings.base), last)
 
     def properties(self, table: str) -> dict[str, str]:

@@ -545,12 +545,27 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
         loaded.load_row("2020-01-03", "'a' as v, 'p' as s, 1L as n")
     loaded.load_row("2020-01-03", "'b' as v, 'p' as s")
     project.sql("alter table {schema}.x__base drop column n")
-    left = (
-        r"column 'n': \S*x__history`, where a load that did not end has left it, has type bigint, the data have double"
-    )
+    left = r"column 'n': \S*x__history`, where a load that did not end, or others, left it, has type bigint, the data have double"
     with pytest.raises(DbtRuntimeError, match=left):
         loaded.load_row("2020-01-04", "'b' as v, 'p' as s, 1.5D as n")
     assert project.rows("select v, operation from {schema}.x__base where keyhash <> ''") == [("b", "U")]
+    # in the base table it is as little the model's, whoever has added it
+    project.sql("alter table {schema}.x__base add columns (code bigint)")
+    coded = "'b' as v, 'p' as s, '007' as code"
+    for options, told in (
+        (
+            {},
+            r"column 'code': \S*x__base`, where a load that did not end, or others, left it, has type bigint, the data",
+        ),
+        ({"on_schema_change": "fail"}, r"on_schema_change is 'fail': new columns \(code\)\. Give"),
+    ):
+        with pytest.raises(DbtRuntimeError, match=told):
+            loaded.load_row("2020-01-04", coded, **options)
+    assert loaded.load_row("2020-01-04", "'b' as v, 'p' as s", on_schema_change="fail")["N"] == 1
+    assert loaded.load_row("2020-01-05", coded, on_schema_change="ignore")["N"] == 1
+    assert "code" not in dict(project.columns("x"))
+    assert loaded.load_row("2020-01-06", coded, sensitive_columns=["code"])["U"] == 1
+    assert project.rows("select code from {schema}.x__sensitive") == [("007",)]
     # nor is a new column of the key left out
     wider = {"unique_key": ["id", "region"], "on_schema_change": "ignore", **more}
     with pytest.raises(DbtRuntimeError, match=r'unique_key is \["id", "region"\], the table was made with \["id"\]'):

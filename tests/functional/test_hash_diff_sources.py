@@ -106,7 +106,7 @@ def test_sensitive_values_of_another_type_that_a_killed_load_left_are_told_witho
     for table in ("people__base", "people__history"):
         project.sql(f"drop table {{schema}}.{table}")
     error = project.error(*load("two", 2)) + project.log()
-    told = "people__sensitive_base`, where a load that did not end has left it, has type bigint, the data have string. Cast it in"
+    told = "people__sensitive_base`, where a load that did not end, or others, left it, has type bigint, the data have string. Cast it in"
     assert told in error
     assert "+49" not in error
     assert project.rows("select phone from {schema}.people__sensitive_base") == [(171,)]
@@ -120,7 +120,8 @@ def test_sensitive_values_of_another_type_that_a_killed_load_left_are_told_witho
     error = project.error(*load("three", 3)) + project.new_log()
     assert "column 'fax': " in error
     assert (
-        "_base`, where a load that did not end has left it, has type bigint, the data have string. Cast it in" in error
+        "_base`, where a load that did not end, or others, left it, has type bigint, the data have string. Cast it in"
+        in error
     )
     assert "+49" not in error
 

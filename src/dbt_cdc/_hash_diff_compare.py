@@ -125,8 +125,9 @@ def with_past(touched: DataFrame, count: int, settings: Settings) -> DataFrame:
     from pyspark.sql.functions import broadcast, expr
 
     history = touched.sparkSession.table(settings.history).where(f"eff_start_date < {settings.date}")
+    apart = {name.lower() for name in ("keyhash", *settings.sensitive_columns)}  # may be left there, of another type
     small = broadcast(touched) if count <= BROADCAST_ROWS else touched
-    names = [name for name in history.columns if name != "keyhash"]
+    names = [name for name in history.columns if name.lower() not in apart]
     last = expr(f"max_by(struct({', '.join(quoted(names))}), eff_start_date)").alias("past")
     rows = history.join(small, on=history["keyhash"] == small["touched_key"], how="left_semi")
     past = rows.groupBy("keyhash").agg(last).where("past.operation <> 'D'")

@@ -566,6 +566,10 @@ def test_a_column_that_a_killed_load_added_is_still_new_to_the_next(
     assert "code" not in dict(project.columns("x"))
     assert loaded.load_row("2020-01-06", coded, sensitive_columns=["code"])["U"] == 1
     assert project.rows("select code from {schema}.x__sensitive") == [("007",)]
+    # nor does the history, which has got it, change values where a date is loaded again
+    coded = coded.replace("7", "8")
+    assert loaded.load_row("2020-01-06", coded, sensitive_columns=["code"])["U"] == 1
+    assert project.rows("select code from {schema}.x__sensitive") == [("008",)]
     # nor is a new column of the key left out
     wider = {"unique_key": ["id", "region"], "on_schema_change": "ignore", **more}
     with pytest.raises(DbtRuntimeError, match=r'unique_key is \["id", "region"\], the table was made with \["id"\]'):

@@ -25,10 +25,11 @@ class History:
         self.tables, self.spark, self.settings = tables, tables.spark, tables.settings
         self.written = False
 
-    def sync(self, marker: Marker | None, before: Marker | None = None) -> None:
-        """Bring the history to the base table's last load, unless it is there already.
+    def sync(self, marker: Marker | None, before: Marker | None = None) -> Marker | None:
+        """Bring the history to the base table's last load, unless it is there already; the load that it was brought to.
 
-        `before`: the load before it, if the history was seen to hold that: then it has no later date than those two.
+        `before`: the load before that of this run, if the history was seen to hold that: then it has no later date than
+        those two.
         """
         attempts = 0
         while marker is not None:
@@ -42,16 +43,17 @@ class History:
                     raise self._given_up(f"other runs kept writing {self.settings.history}") from problem
                 continue
             if settled:
-                return
+                return marker
             # another run may have moved on meanwhile: then its load is the one to hold
             latest = self.tables.marker()
             if latest == marker and shown == marker:
-                return
+                return marker
             if latest == marker:
                 attempts += 1  # a version that is not the table as it is read
             if attempts > ATTEMPTS:
                 raise self._given_up("the versions of that table do not show it")
             marker, before = latest, None
+        return None
 
     def _given_up(self, reason: str) -> DbtRuntimeError:
         return DbtRuntimeError(
@@ -68,7 +70,7 @@ class History:
         have = self._properties()
         rebuild = have.get(FIRST_LOAD) != marker.first
         if not rebuild and have.get(_HELD_LOAD) == marker.load:
-            return marker, True
+            return marker, before is None  # another run has written this run's, and may have loaded since
         # partitions that come once the version is chosen are of loads after it, and stay
         until = "" if rebuild else self._newest(marker, before, have.get(_HELD_LOAD))
         version = self.tables.version(self.settings.base)

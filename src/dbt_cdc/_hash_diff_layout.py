@@ -185,6 +185,12 @@ class Stored:
     properties: Mapping[str, str]
     last: Marker
 
+    @property
+    def layout(self) -> Layout:
+        """The columns as the tables have them, for what shows them."""
+        apart, columns = self.last.sensitive_columns, self.columns.items()
+        return Layout(tuple(Column(n, type_text(t), t, None, "", "", sensitive=n in apart) for n, t in columns))
+
 
 def resolve(
     settings: Settings, incoming: StructType, types: Mapping[str, DataType], stored: Stored | None, faults: list[str]

@@ -100,7 +100,9 @@ class Load:
                 release(held)
         self._log_stage(f"brings {self.settings.history} up to the load")
         first = previous.first if previous else self.id
-        self.history.sync(Marker(self.id, self.settings.effective_date, first=first), before=marker)
+        latest = self.history.sync(Marker(self.id, self.settings.effective_date, first=first), before=marker)
+        if latest is not None and latest.load != self.id:  # another run's, whose view this one may have replaced
+            self._create_model(self.tables.stored(latest).layout)
         return Outcome(
             message=f"{self.settings.extract_type} load of {self.settings.effective_date}: {_listed(counts)}"
             + self._listed_rejects(),
@@ -199,7 +201,7 @@ class Load:
             self.tables.check_last(self.id)
         elif not settings.reads_a_part:
             self.tables.confirm(self.id, count)
-        self._create_model(layout)
+        self._create_model(layout, first=True)
         return {**dict.fromkeys(OPERATIONS, 0), "I": count}
 
     def _first_rows(self, staged: DataFrame, layout: Layout, count: int | None) -> DataFrame:
@@ -351,9 +353,9 @@ when not matched and s.{action} = 'put' then insert (keyhash, {", ".join(quoted(
         else:
             self.tables.create(settings.rejects, rows, {}, ["eff_start_date"])
 
-    def _create_model(self, layout: Layout) -> None:
+    def _create_model(self, layout: Layout, *, first: bool = False) -> None:
         as_view = self.tables.holds_views()
-        if self.settings.foreign:
+        if first and self.settings.foreign:
             self.spark.sql(f"drop table if exists {self.settings.model}")
         self.tables.create_model(layout, as_view=as_view)
         if layout.sensitive:

@@ -784,6 +784,20 @@ def test_what_another_run_changes_in_the_tables_meanwhile_is_not_mixed_with_ones
     loaded.load(*delta)
     other.check(Expected.of([whole]))
 
+    # a run that comes late with its view, when another has shown a new column, shows it again
+    loaded = model(project, table="w")
+    loaded.load(*first)
+
+    def shown() -> None:
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            kill(patched, Load, "_next", after=True)
+            loaded.load_row("2020-01-03", "'c' as v, 'n' as more")
+
+    before(monkeypatch, Load, "_create_model", shown)
+    loaded.load(*delta)
+    assert project.rows("select id, v, more, operation from {schema}.w") == [(1, "c", "n", "U")]
+    assert len(loaded.history()) == 4
+
 
 def test_a_full_refresh_writes_its_sensitive_values_though_another_run_is_first(
     project: Project, monkeypatch: pytest.MonkeyPatch

@@ -4,7 +4,7 @@
     {%- set settings = dbt_cdc._hash_diff_settings(existing, foreign) -%}
     {%- set base = dbt_cdc._load_relation(dbt_cdc._companion(this, 'base')) if not settings.full_refresh else none -%}
     {%- do dbt_cdc._raise_faults(dbt_cdc._other_format_faults(base, settings.format)) -%}
-    {%- set begins = not dbt_cdc._hash_diff_begun(base) -%}
+    {%- set begins = dbt_cdc._meta().get('change_log') is not none and not dbt_cdc._hash_diff_begun(base) -%}
     {#- where the tables are gone and no one asked for that, the log is what is left of them -#}
     {%- set restart = settings.full_refresh or (begins and base is not none) -%}
     {%- do dbt_cdc._open_change_log(this, restart) -%}
@@ -55,7 +55,7 @@ dbt_cdc_outcome = dbt_cdc._hash_diff_load.run(
 {%- macro _hash_diff_begun(base) -%}
     {#- Whether a load has ended, which its marker says. A first load makes the table anew that `--empty`, or a run that was
         killed, has left; so its log begins anew. -#}
-    {%- if base is none or not dbt_cdc._meta().get('change_log') -%}{%- do return(base is not none) -%}{%- endif -%}
+    {%- if base is none -%}{%- do return(false) -%}{%- endif -%}
     {%- set layout = dbt_cdc._hash_diff_layout() -%}
     {%- if layout.first_load not in dbt_cdc._own_properties(base) -%}{%- do return(false) -%}{%- endif -%}
     {%- do dbt_cdc._refresh_metadata(base) -%}

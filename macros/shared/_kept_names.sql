@@ -6,7 +6,7 @@
     {%- for node in graph.nodes.values()
         if node.resource_type in ['model', 'seed', 'snapshot'] and node.config.get('materialized') != 'ephemeral' -%}
         {%- do built.update({(node.schema ~ '.' ~ node.alias) | lower: node.unique_id}) -%}
-        {%- if node.config.get('materialized') in ['hash_diff', 'apply_changes', 'snapshot'] -%}
+        {%- if node.config.get('materialized') in ['snapshot'] + dbt_cdc._own_materializations() | list -%}
             {%- do keepers.append(node) -%}
         {%- endif -%}
     {%- endfor -%}
@@ -26,9 +26,15 @@
 
 {%- macro _kept_kinds(node) -%}
     {#- What stands behind `<node>__` in the names of the tables that it keeps beside it. -#}
-    {%- set kinds = {'hash_diff': ['base', 'history'], 'apply_changes': ['events']}.get(node.config.materialized, []) | list -%}
+    {%- set kinds = dbt_cdc._own_materializations().get(node.config.materialized, []) | list -%}
     {%- for kind in ['sensitive', 'rejects', 'changes'] if not dbt_cdc._companion_fault(node, kind) -%}
         {%- do kinds.extend([kind] + ([kind ~ '_base'] if kind == 'sensitive' else [])) -%}
     {%- endfor -%}
     {%- do return(kinds) -%}
+{%- endmacro -%}
+
+
+{%- macro _own_materializations() -%}
+    {#- This package's: name -> what it keeps for each model, as _kept_kinds gives it; what options ask for comes there. -#}
+    {%- do return({'hash_diff': ['base', 'history'], 'apply_changes': ['events']}) -%}
 {%- endmacro -%}

@@ -4,7 +4,7 @@
     {%- set given = {} -%}
     {%- for node in dbt_cdc._selected_nodes() if node.resource_type in ['model', 'seed'] -%}
         {%- set meta = dbt_cdc._meta(node) -%}
-        {%- if meta and node.config.get('materialized') not in ['hash_diff', 'apply_changes']
+        {%- if meta and node.config.get('materialized') not in dbt_cdc._own_materializations()
                and not dbt_cdc._has_watermark_hook(node) -%}
             {%- do given.update({node.unique_id: {'options': meta, 'kind': node.config.get('materialized')}}) -%}
         {%- endif -%}

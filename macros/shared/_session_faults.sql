@@ -74,7 +74,7 @@
 
 
 {%- macro _format_of_node(node) -%}
-    {%- set is_own = node.config.materialized in ['hash_diff', 'apply_changes'] -%}
+    {%- set is_own = node.config.materialized in dbt_cdc._own_materializations() -%}
     {%- do return(dbt_cdc._file_format(node.config) if is_own else node.config.get('file_format')) -%}
 {%- endmacro -%}
 
@@ -136,6 +136,6 @@
 
 {%- macro _names_package(node) -%}
     {#- By its materialization, or by a macro that it calls. -#}
-    {%- do return(node.config.get('materialized') in ['hash_diff', 'apply_changes']
+    {%- do return(node.config.get('materialized') in dbt_cdc._own_materializations()
                   or 'macro.dbt_cdc.' in node.get('depends_on', {}).get('macros', []) | join(' ')) -%}
 {%- endmacro -%}

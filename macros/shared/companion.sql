@@ -42,7 +42,7 @@
     {%- if kind != 'changes' and node.config.materialized != 'hash_diff' -%}
         {%- do return("only hash_diff models have a table of kind '" ~ kind ~ "', " ~ node.name ~ " is of kind '"
                       ~ node.config.materialized ~ "'") -%}
-    {%- elif kind == 'changes' and node.config.materialized not in ['hash_diff', 'apply_changes', 'snapshot'] -%}
+    {%- elif kind == 'changes' and node.config.materialized not in ['snapshot'] + dbt_cdc._own_materializations() | list -%}
         {%- do return(keeps ~ "log of its changes, as it is of kind '" ~ node.config.materialized ~ "': ask table_changes") -%}
     {%- elif kind == 'changes' and not meta.get('change_log') -%}
         {%- do return(keeps ~ "log of its changes: set `meta: {dbt_cdc: {change_log: key_op}}` there, beside its other options, or ask"

@@ -929,6 +929,28 @@ def test_the_changes_of_a_table_that_a_feed_goes_into_are_a_feed_in_their_turn(o
     ]
 
 
+def rebuilt_from(snapshot: str) -> str:
+    """A model as docs/feeds.md has it."""
+    return (
+        """
+        {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
+            'sequence_by': 'moment', 'stored_as_scd_type': 2, 'apply_as_deletes': 'ended', 'column_list': ['status']}}) }}
+        with versions as (
+            select * from {{ ref('SNAPSHOT') }}
+            where dbt_valid_to is null or dbt_valid_from is distinct from dbt_valid_to
+        )
+
+        select id, status, dbt_valid_from as moment, false as ended from versions
+        union all
+        select ended.id, ended.status, ended.dbt_valid_to, true
+        from {{ ref('SNAPSHOT') }} as ended
+        left anti join versions as next
+            on ended.id = next.id and ended.dbt_valid_to = next.dbt_valid_from
+        where ended.dbt_valid_to is not null
+    """
+    ).replace("SNAPSHOT", snapshot)
+
+
 def test_a_snapshot_is_rebuilt_from_its_history_as_documented(project: Project) -> None:
     project.write(
         {
@@ -939,37 +961,55 @@ def test_a_snapshot_is_rebuilt_from_its_history_as_documented(project: Project) 
                     relation: source('raw', 'things')
                     config: {unique_key: id, strategy: check, check_cols: [status], hard_deletes: invalidate,
                              meta: {dbt_cdc: {operational_metadata: true}}}
+                  - name: daily
+                    relation: source('raw', 'things')
+                    config: {unique_key: id, strategy: check, check_cols: [status], updated_at: day,
+                             hard_deletes: invalidate}
             """,
-            "models/rebuilt.sql": """
-                {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
-                    'sequence_by': 'moment', 'stored_as_scd_type': 2, 'apply_as_deletes': 'ended',
-                    'column_list': ['status']}}) }}
-                select id, status, dbt_valid_from as moment, false as ended from {{ ref('things_snapshot') }}
-                union all
-                select ended.id, ended.status, ended.dbt_valid_to, true
-                from {{ ref('things_snapshot') }} as ended
-                left anti join {{ ref('things_snapshot') }} as next
-                    on ended.id = next.id and ended.dbt_valid_to = next.dbt_valid_from
-                where ended.dbt_valid_to is not null
-            """,
+            "models/rebuilt.sql": rebuilt_from("things_snapshot"),
+            "models/of_days.sql": rebuilt_from("daily"),
         }
     )
     history = "select id, status, dbt_valid_from, dbt_valid_to from {schema}.things_snapshot order by id, 3"
+    today = project.rows("select current_date()")[0][0]
+    old = "date '2024-01-01'"
     for rows in (
-        "(1, 'new'), (2, 'new'), (3, 'new')",
-        "(1, 'open'), (3, 'new')",
-        "(1, 'shut'), (2, 'new'), (3, 'new')",
+        f"(1, 'new', {old}), (2, 'new', current_date()), (3, 'new', {old})",
+        f"(1, 'open', current_date()), (3, 'new', {old}), (4, 'new', {old})",
+        f"(1, 'shut', current_date()), (2, 'new', current_date()), (3, 'new', {old}), (4, 'open', current_date())",
+        f"(1, 'shut', current_date()), (3, 'new', {old})",
     ):
-        supply(project, rows)
-        project.dbt("build")
+        supply(project, rows, "id, status, day")
+        project.dbt("build", "--exclude", "of_days")
         assert project.rows("select * from {schema}.rebuilt order by id, 3") == project.rows(history)
-    assert [row[:2] for row in project.rows(history)] == [
-        (1, "new"),
-        (1, "open"),
-        (1, "shut"),
-        (2, "new"),
-        (2, "new"),
-        (3, "new"),
+    assert [(*row[:2], row[3] is None) for row in project.rows(history)] == [
+        (1, "new", False),
+        (1, "open", False),
+        (1, "shut", True),
+        (2, "new", False),
+        (2, "new", False),
+        (3, "new", True),
+        (4, "new", False),
+        (4, "open", False),
     ]
-    ends = [row[3] is None for row in project.rows(history)]
-    assert ends == [False, False, True, False, True, True]
+
+    # days: some records end where they begin
+    then = date(2024, 1, 1)
+    days = "select id, status, dbt_valid_from, dbt_valid_to from {schema}.daily order by id, 3, 4 nulls last, 2"
+    assert project.rows(days) == [
+        (1, "new", then, today),
+        (1, "open", today, today),
+        (1, "shut", today, None),
+        (2, "new", today, today),
+        (2, "new", today, today),
+        (3, "new", then, None),
+        (4, "new", then, today),
+        (4, "open", today, today),
+    ]
+    project.dbt("run", "--select", "of_days")
+    assert project.rows("select * from {schema}.of_days order by id, 3") == [
+        (1, "new", then, today),
+        (1, "shut", today, None),
+        (3, "new", then, None),
+        (4, "new", then, today),
+    ]

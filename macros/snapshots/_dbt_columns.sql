@@ -27,10 +27,15 @@
 {%- endmacro -%}
 
 
-{%- macro _deletion_column_faults(strategy, target, existing) -%}
+{%- macro _deletion_column_faults(strategy, target, existing, source_columns) -%}
+    {#- `source_columns`: names. -#}
     {%- if strategy.hard_deletes != 'new_record' -%}{%- do return([]) -%}{%- endif -%}
     {%- set name = dbt_cdc._dbt_columns().dbt_is_deleted -%}
     {%- if name | lower in existing -%}{%- do return([]) -%}{%- endif -%}
+    {%- if existing.get('dbt_is_deleted') == 'string' and 'dbt_is_deleted' not in source_columns | map('lower') -%}
+        {%- do return([target ~ " has no column '" ~ name ~ "', but dbt_is_deleted: 'snapshot_meta_column_names' was changed after the"
+            ~ " table was made; set it back, or rename the column there"]) -%}
+    {%- endif -%}
     {%- do return([target ~ " has no column '" ~ name ~ "', which hard_deletes: new_record needs: add it (alter table " ~ target
         ~ " add columns (" ~ name ~ " string)), or set hard_deletes back"]) -%}
 {%- endmacro -%}

@@ -18,7 +18,7 @@
         dbt_cdc._keys(strategy), target_relation, existing, columns | map(attribute='name') | map('lower') | list)) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
-        + dbt_cdc._deletion_column_faults(strategy, target_relation, existing)
+        + dbt_cdc._deletion_column_faults(strategy, target_relation, existing, columns | map(attribute='name') | list)
         + dbt_cdc._operational_table_faults(target_relation, existing, options)
         + dbt_cdc._source_shape_faults(strategy, source.sql, columns, options)
         + dbt_cdc._retyped_faults(strategy, columns, target_relation, existing)

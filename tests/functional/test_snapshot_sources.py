@@ -61,6 +61,12 @@ def test_versions_neither_overlap_nor_share_an_id_where_the_sources_clock_is_ahe
     ]
     for name in ("ahead", "told"):
         assert project.rows(f"select count(*) - count(distinct dbt_scd_id) from {{schema}}.{name}") == [(0,)]
+    contents = project.contents("told")
+    renamed = {"snapshot_meta_column_names": {"dbt_is_deleted": "removed"}}
+    write(project, told={**BY_TIME, "hard_deletes": "new_record", **renamed})
+    said = "has no column 'removed', but dbt_is_deleted: 'snapshot_meta_column_names' was changed after the table was"
+    assert said in project.error("snapshot")
+    assert project.contents("told") == contents
 
 
 @pytest.mark.one_format("iceberg")

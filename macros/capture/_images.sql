@@ -98,7 +98,8 @@
 {%- macro _adjacent_versions(table, begin, end) -%}
     {#- Each commit of the range beside the one before it, as images: what a feed would give where none is kept. -#}
     {%- set commits, queries, held = table.timeline.commits, [], {} -%}
-    {%- if 0 <= begin < table.timeline.images_from -%}
+    {%- set is_untold = 0 <= begin < table.timeline.images_from -%}
+    {%- if is_untold and not table.unchecked -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ " since " ~ dbt_cdc._commit_name(table, begin) ~ " can't be told:"
             ~ " its columns are others since, so that versions have to be compared, and the oldest that can still be read is "
             ~ dbt_cdc._commit_name(table, table.timeline.images_from) ~ "; " ~ dbt_cdc._later_range("there")]) -%}
@@ -107,8 +108,9 @@
     {%- for place in range(begin + 1, end + 1) if not commits[place].quiet or place == 0 -%}{%- do places.append(place) -%}{%- endfor -%}
     {#- Spark reads no union of much more than 500 -#}
     {%- set kept = places[-500:] -%}
-    {%- if places | length > 500 and table.unchecked -%}
-        {%- do dbt_cdc._of_this_run().update({'too many commits': true}) -%}
+    {%- if table.unchecked and (is_untold or places | length > 500) -%}
+        {%- do dbt_cdc._of_this_run().update(
+            {'not counted': 'needs --full-refresh' if is_untold else 'changes of more than 500 commits'}) -%}
         {%- set kept = [] -%}
     {%- elif places | length > 500 and flags.WHICH != 'compile' -%}
         {%- do dbt_cdc._raise_faults(["changes of " ~ table.source ~ ": " ~ places | length ~ " commits have to be compared, each with the"

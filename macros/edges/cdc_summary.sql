@@ -63,9 +63,8 @@ where {{ watermark }} is null or {{ name }} is null or {{ name }} >= {{ watermar
         {%- set waiting = 'needs --full-refresh' -%}
     {%- elif last.version != version -%}
         {%- set changes = dbt_cdc._unread_changes(table, version, last.version) -%}
-        {%- set too_many = dbt_cdc._of_this_run().pop('too many commits', false) -%}
-        {%- set waiting = 'changes of more than 500 commits' if too_many
-            else run_query('select count(*) from ' ~ changes)[0][0] | string -%}
+        {%- set not_counted = dbt_cdc._of_this_run().pop('not counted', none) -%}
+        {%- set waiting = not_counted or run_query('select count(*) from ' ~ changes)[0][0] | string -%}
     {%- endif -%}
     {#- a table that was rolled back ends before what was read -#}
     {%- set lag = [(last.micros - (edge.time | int)) // 1000000, 0] | max -%}

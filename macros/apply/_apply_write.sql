@@ -4,11 +4,11 @@
         recorded a batch meanwhile, what was read may have been out of date: look again, at the same keys and at those of
         batches that are not shown yet. These are marked by their own run, which may still write what it read before; an
         image is shown by its own run alone, which may yet withdraw it. -#}
-    {%- set now = namespace(batches=batches, everything=everything, settled=false, recorded=true, signature=plan.signature) -%}
+    {%- set now = namespace(batches=batches, everything=everything, settled=false, signature=plan.signature) -%}
     {%- for _ in range(3) if not now.settled -%}
         {%- do dbt_cdc._apply_write(plan, none if now.everything else now.batches, now.signature) -%}
         {%- set after = dbt_cdc._apply_look(plan) -%}
-        {%- set now.settled, now.recorded = after.signature == now.signature, after.recorded -%}
+        {%- set now.settled = after.signature == now.signature -%}
         {%- if not now.settled -%}
             {%- set now.signature, now.everything = after.signature, now.everything or after.everything -%}
             {%- set now.batches = now.batches + (after.pending if plan.options.source_kind == 'feed' else []) -%}
@@ -21,10 +21,28 @@
         {%- do dbt_cdc._apply_fail(plan, ["other runs of this model keep recording events while this one writes: run it again when"
             ~ " they have ended"], wrote='its events are kept in ' ~ plan.ledger ~ ' for the next run to show') -%}
     {%- endif -%}
-    {%- if plan.options.source_kind == 'snapshot' and plan.batch in batches and not now.recorded -%}
+    {%- if plan.options.source_kind == 'feed' -%}
+        {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
+    {%- elif batches -%}
+        {%- do dbt_cdc._apply_mark_images(plan, batches) -%}
+    {%- endif -%}
+{%- endmacro -%}
+
+
+{%- macro _apply_mark_images(plan, batches) -%}
+    {#- Until an image is marked another run may take this one for killed, and its image back. The marker comes by a statement that
+        reads `begun`: Delta lets a MERGE that takes that away pass beside a mere append. -#}
+    {%- set mark -%}
+insert into {{ plan.ledger }} (_dbt_cdc_kind, _dbt_cdc_batch, _dbt_cdc_processed_at)
+select distinct 'applied', _dbt_cdc_batch, current_timestamp()
+from {{ plan.ledger }}
+where _dbt_cdc_kind = 'begun' and _dbt_cdc_batch in ({{ dbt_cdc._literal_list(batches) }})
+    {%- endset -%}
+    {%- do dbt_cdc._refresh_metadata(plan.ledger, plan.format) -%}
+    {%- do dbt_cdc._apply_execute(mark) -%}
+    {%- if plan.batch in batches and not dbt_cdc._apply_markers(plan.ledger, plan.format, plan.batch).recorded -%}
         {%- do dbt_cdc._apply_fail(plan, [dbt_cdc._apply_beside_other_image()], wrote='its image was taken back by that run') -%}
     {%- endif -%}
-    {%- do dbt_cdc._apply_append_markers(plan.ledger, 'applied', batches) -%}
 {%- endmacro -%}
 
 

@@ -25,16 +25,17 @@ class History:
         self.tables, self.spark, self.settings = tables, tables.spark, tables.settings
         self.written = False
 
-    def sync(self, marker: Marker | None, before: Marker | None = None) -> Marker | None:
+    def sync(self, marker: Marker | None, before: Marker | None = None, *, own: bool = False) -> Marker | None:
         """Bring the history to the base table's last load, unless it is there already; the load that it was brought to.
 
         `before`: the load before that of this run, if the history was seen to hold that: then it has no later date than
         those two.
+        `own`: it is the load of this run, behind which another may have loaded by now.
         """
         attempts = 0
         while marker is not None:
             try:
-                shown, settled = self._bring_up(marker, before, last=attempts == ATTEMPTS)
+                shown, settled = self._bring_up(marker, before, own=own, last=attempts == ATTEMPTS)
             except Exception as problem:
                 attempts += 1
                 if not is_conflict(problem, self.settings):
@@ -61,7 +62,7 @@ class History:
             f"{reason}. The next run brings the history up to it; start one"
         )
 
-    def _bring_up(self, marker: Marker, before: Marker | None, *, last: bool) -> tuple[Marker | None, bool]:
+    def _bring_up(self, marker: Marker, before: Marker | None, *, own: bool, last: bool) -> tuple[Marker | None, bool]:
         """The load that the base table's version of now shows, and whether the history holds that for certain.
 
         It is written where it is the load of `marker`; certain if no other version has come since.
@@ -70,7 +71,7 @@ class History:
         have = self._properties()
         rebuild = have.get(FIRST_LOAD) != marker.first
         if not rebuild and have.get(_HELD_LOAD) == marker.load:
-            return marker, before is None  # another run has written this run's, and may have loaded since
+            return marker, not own  # another run has written this run's, and may have loaded since
         # partitions that come once the version is chosen are of loads after it, and stay
         until = "" if rebuild else self._newest(marker, before, have.get(_HELD_LOAD))
         version = self.tables.version(self.settings.base)

@@ -100,7 +100,7 @@ class Load:
                 release(held)
         self._log_stage(f"brings {self.settings.history} up to the load")
         first = previous.first if previous else self.id
-        latest = self.history.sync(Marker(self.id, self.settings.effective_date, first=first), before=marker)
+        latest = self.history.sync(Marker(self.id, self.settings.effective_date, first=first), marker, own=True)
         if latest is not None and latest.load != self.id:  # another run's, whose view this one may have replaced
             self._create_model(self.tables.stored(latest).layout)
         return Outcome(

@@ -99,18 +99,18 @@ class Tables:
 
     def stored(self, last: Marker) -> Stored:
         """Columns and properties of the base table, and its sensitive columns: those that loads have brought."""
+        base, kept = self.settings.base, self.settings.sensitive_base
         own = {name.lower() for name in last.columns}
         apart = {name.lower(): name for name in last.sensitive_columns}  # a beaten run may have left some here, too
-        main = self.spark.table(self.settings.base).schema
-        columns = {f.name: f.dataType for f in main if f.name.lower() not in apart}
+        columns = {f.name: f.dataType for f in self.spark.table(base).schema if f.name.lower() not in apart}
         if apart:
-            if not self.exists(self.settings.sensitive_base):
-                gone = f"{self.settings.sensitive_base} is gone. Bring it back, or start anew with --full-refresh"
-                fail(self.settings.node, [gone])
-            fields = self.spark.table(self.settings.sensitive_base).schema.fields
-            columns.update({apart[f.name.lower()]: f.dataType for f in fields if f.name.lower() in apart})
-        data = {name: kind for name, kind in columns.items() if name.lower() in own}
-        return Stored(data, self.properties(self.settings.base), last)
+            if not self.exists(kept):
+                fail(self.settings.node, [f"{kept} is gone. Bring it back, or start anew with --full-refresh"])
+            self.refresh(kept)
+            values = self.spark.table(kept).schema
+            columns.update({apart[f.name.lower()]: f.dataType for f in values if f.name.lower() in apart})
+        brought = {name: kind for name, kind in columns.items() if name.lower() in own}
+        return Stored(brought, self.properties(base), last)
 
     def properties(self, table: str) -> dict[str, str]:
         """All properties of a table, ours without the blanks that they are stored with."""

@@ -79,8 +79,10 @@ weighed as (
         {%- set is_behind = "coalesce(_dbt_cdc_sequence >= min(if(_dbt_cdc_is_known, null, _dbt_cdc_sequence)) over of_key, false)" -%}
         {%- do return("(not _dbt_cdc_is_known or (_dbt_cdc_kind = 'delete' and " ~ is_idle ~ " and " ~ is_behind ~ "))") -%}
     {%- elif not plan.intervals and plan.options.source_kind == 'feed' -%}
-        {#- what a recorded one has outdone is not: a purge would forget it. A delete prolongs the memory of a later one -#}
-        {%- set counts = ["(_dbt_cdc_kind = 'delete' or coalesce(_dbt_cdc_sequence > " ~ last % (is_delete, 'of_key') ~ ", true))"] -%}
+        {#- what a recorded one has outdone is not: a purge would forget it. Nor is an upsert that a delete of the batch has, which is
+            recorded itself, or outdone by what outdoes the upsert. A delete prolongs the memory of a later one -#}
+        {%- set any_delete = "max(if(_dbt_cdc_kind = 'delete', _dbt_cdc_sequence, null)) over of_key" -%}
+        {%- set counts = ["(_dbt_cdc_kind = 'delete' or coalesce(_dbt_cdc_sequence > " ~ any_delete ~ ", true))"] -%}
         {%- if not dbt_cdc._apply_is_partial(plan.kept) -%}
             {%- set upsert, delete = last % (is_upsert, 'of_key'), last % (is_delete, 'of_key') -%}
             {%- set is_last = "coalesce(_dbt_cdc_sequence >= " ~ upsert ~ ", true)" -%}

@@ -9,7 +9,7 @@
 
 {%- macro _apply_forgotten_scd2(ledger, key, retention) -%}
     {#- An old delete that ends no version: nothing before it, or another delete. Upserts of its own sequence, which it
-        outdid, go with it. -#}
+        outdid, go with it. The last one of a key goes once all are old, as under SCD 1. -#}
 {%- set keys = dbt_cdc._quoted_list(key) | join(', ') -%}
 with old as (
     select distinct {{ keys }}
@@ -29,7 +29,11 @@ moments as (
 ),
 
 idle as (
-    select *, coalesce(lag(_dbt_cdc_deleted) over (partition by {{ keys }} order by _dbt_cdc_sequence), true) as _dbt_cdc_after_nothing
+    select
+        *,
+        coalesce(lag(_dbt_cdc_deleted) over (partition by {{ keys }} order by _dbt_cdc_sequence), true) as _dbt_cdc_after_nothing,
+        max(if(_dbt_cdc_deleted, _dbt_cdc_sequence, null)) over (partition by {{ keys }}) as _dbt_cdc_last_delete,
+        max(if(_dbt_cdc_deleted, _dbt_cdc_last_processed_at, null)) over (partition by {{ keys }}) as _dbt_cdc_deleted_at
     from moments
 )
 
@@ -40,7 +44,8 @@ inner join idle on {{ dbt_cdc._same(key + ['_dbt_cdc_sequence'], 'recorded', 'id
 where
     recorded._dbt_cdc_kind in ('upsert', 'delete')
     and idle._dbt_cdc_deleted and idle._dbt_cdc_after_nothing
-    and idle._dbt_cdc_last_processed_at <= current_timestamp() - interval {{ retention }}
+    and if(idle._dbt_cdc_sequence = idle._dbt_cdc_last_delete, idle._dbt_cdc_deleted_at, idle._dbt_cdc_last_processed_at)
+        <= current_timestamp() - interval {{ retention }}
 {%- endmacro -%}
 
 

@@ -91,6 +91,8 @@ IMAGES = """
               'sequence_by': 'ver', 'except_column_list': ['ver'], 'stored_as_scd_type': SCD}}) }}
     select * from {{ target.schema }}.images where ver in ({{ VERSIONS.get(var('runs'), '1, 2, 3, 4, 5') }})
 """
+#: read all of the feed so far in each run, which first forgets all deletes, with what they have outdone
+FORGETFUL = {f"{name}_forgetful": MODELS[name] for name in ("scd1", "scd1_ignore", "scd1_truncate", "scd2")}
 #: the SQL is the same on each format: on other ones than Iceberg these show that the format's writes are
 ELSEWHERE = {"scd1_truncate", "bitemporal_options"}
 
@@ -112,17 +114,17 @@ def consistent(number: int, event_set: list[tuple[str, Event]], *, corrected: bo
         yield replace(event, key=(number, part))
 
 
-def feed_rows(sets: list[list[Event]]) -> list[tuple[Any, ...]]:
-    """Rows of the feed: each set sorted in run 0, and shuffled over the runs, the last of which repeats some."""
+def given(sets: list[list[Event]]) -> list[tuple[str, Event, int]]:
+    """The feed: each set sorted in run 0, and shuffled over the runs, the last of which repeats some."""
     chance = random.Random(SETS)
-    rows = []
+    feed = []
     for events in sets:
         for event in sorted(events, key=lambda e: e.sequence):
-            rows.append(feed_row("sorted", event, 0))
+            feed.append(("sorted", event, 0))
         for event in chance.sample(events, len(events)):
-            rows.append(feed_row("shuffled", event, chance.randrange(RUNS)))
-        rows.append(feed_row("shuffled", chance.choice(events), RUNS - 1))
-    return rows
+            feed.append(("shuffled", event, chance.randrange(RUNS)))
+        feed.append(("shuffled", chance.choice(events), RUNS - 1))
+    return feed
 
 
 def feed_row(order: str, event: Event, run: int) -> tuple[Any, ...]:
@@ -131,7 +133,7 @@ def feed_row(order: str, event: Event, run: int) -> tuple[Any, ...]:
     return (order, *event.key, event.kind[0], event.sequence, *data, columns, event.system, run)
 
 
-def model(options: dict[str, Any], feed: str) -> str:
+def model(options: dict[str, Any], feed: str, runs: str = "run in ({{ var('runs') }})") -> str:
     meta = {
         "sequence_by": "seq",
         "apply_as_deletes": "op = 'd'",
@@ -143,7 +145,7 @@ def model(options: dict[str, Any], feed: str) -> str:
         "{{ config(materialized='apply_changes', unique_key=['ord', 'number', 'part'], meta={'dbt_cdc': "
         + repr(meta)
         + "}) }}\n"
-        "select * except (run) from {{ target.schema }}." + feed + " where run in ({{ var('runs') }}) and " + truncates
+        "select * except (run) from {{ target.schema }}." + feed + f" where {runs} and {truncates}"
     )
 
 
@@ -152,12 +154,13 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
     whole = project.file_format == "iceberg"
     count = SETS if whole else SETS // 5
     sets, corrected = draw_sets(count, corrected=False), draw_sets(count, corrected=True)
-    rows = feed_rows(sets)
+    feed = given(sets)
+    rows = [feed_row(*one) for one in feed]
     rows += [
         (None, None, None, "t", sequence, None, None, None, None, 1, run) for run, sequence in enumerate(TRUNCATES)
     ]
     store(project, "feed", rows)
-    store(project, "corrected", feed_rows(corrected))
+    store(project, "corrected", [feed_row(*one) for one in given(corrected)])
     every = {**MODELS, **CORRECTED}
     names = set(every) if whole else ELSEWHERE
     feeds = {**dict.fromkeys(MODELS, "feed"), **dict.fromkeys(CORRECTED, "corrected")}
@@ -167,9 +170,18 @@ def test_the_tables_depend_on_the_set_of_events_alone(project: Project) -> None:
         resolved = {"resolved": RESOLVED, "resolved_parts": RESOLVED_PARTS}
         project.write({f"models/{name}.sql": model(options, "corrected") for name, options in resolved.items()})
         store_images(project, drawn)
+        so_far = "run <= {{ var('runs') }}"
+        project.write(
+            {
+                f"models/{name}.sql": model({**options, "tombstone_retention": "0 seconds"}, "feed", so_far)
+                for name, (options, _, _) in FORGETFUL.items()
+            }
+        )
 
     for run in range(RUNS):
         project.dbt("run", "--vars", f"{{runs: '{run}'}}")
+        if whole:
+            check_so_far(project, sets, [(order, event) for order, event, number in feed if number <= run], run)
     check(project, sets, {name: MODELS[name] for name in names & set(MODELS)})
     check(project, corrected, {name: CORRECTED[name] for name in names & set(CORRECTED)})
     for name in names & {"scd2", "scd2_tracked"}:
@@ -195,18 +207,33 @@ def check(project: Project, sets: list[list[Event]], models: dict[str, tuple[dic
         events = [event if partial else replace(event, sets=None) for one in sets for event in one]
         if "apply_as_truncates" in options:
             events += [Event((), sequence, "truncate") for sequence in TRUNCATES]
-        if options.get("stored_as_scd_type") == "bitemporal":
-            expected = bitemporal(events, rules)
-        elif options.get("stored_as_scd_type") == 2:
-            expected = [(*v.key, *v.values, v.start, v.end) for v in scd2(events, rules)]
-        else:
-            expected = scd1(events, rules)
         for order in ("sorted", "shuffled"):
-            got = project.rows(f"select * except (ord) from {{schema}}.{name} where ord = '{order}'")
-            wrong = {row[0] for row in set(got) ^ set(expected)}
-            smallest = min(wrong, key=lambda number: len(sets[number]), default=None)
-            assert smallest is None, f"{name}, {order}, set {smallest}: {sets[smallest]}"
-            assert len(got) == len(expected)
+            compare(project, name, order, sets, table_of(options, rules, events))
+
+
+def check_so_far(project: Project, sets: list[list[Event]], feed: list[tuple[str, Event]], run: int) -> None:
+    for name, (options, rules, _) in FORGETFUL.items():
+        truncates = TRUNCATES[: run + 1] if "apply_as_truncates" in options else []
+        for order in ("sorted", "shuffled"):
+            events = {replace(event, sets=None, system=0) for by, event in feed if by == order}
+            whole = [*events, *(Event((), sequence, "truncate") for sequence in truncates)]
+            compare(project, name, order, sets, table_of(options, rules, whole))
+
+
+def table_of(options: dict[str, Any], rules: Rules, events: list[Event]) -> list[tuple[Any, ...]]:
+    if options.get("stored_as_scd_type") == "bitemporal":
+        return bitemporal(events, rules)
+    if options.get("stored_as_scd_type") == 2:
+        return [(*v.key, *v.values, v.start, v.end) for v in scd2(events, rules)]
+    return scd1(events, rules)
+
+
+def compare(project: Project, name: str, order: str, sets: list[list[Event]], expected: list[tuple[Any, ...]]) -> None:
+    got = project.rows(f"select * except (ord) from {{schema}}.{name} where ord = '{order}'")
+    wrong = {row[0] for row in set(got) ^ set(expected)}
+    smallest = min(wrong, key=lambda number: len(sets[number]), default=None)
+    assert smallest is None, f"{name}, {order}, set {smallest}: {sets[smallest]}"
+    assert len(got) == len(expected)
 
 
 def store_images(project: Project, drawn: list[list[dict[str, Any]]]) -> None:

@@ -87,7 +87,7 @@ class Consumer:
         project = {"name": "consumer", "version": "1.0.0", "config-version": 2, "profile": "dbt_cdc"}
         (folder / "dbt_project.yml").write_text(yaml.safe_dump({**project, "models": {"+file_format": "delta"}}))
 
-    def add_java_option(self, option: str) -> None:
+    def set_java_option(self, option: str) -> None:
         profiles = yaml.safe_load((self.folder / "profiles.yml").read_text())
         settings = profiles["dbt_cdc"]["outputs"]["delta"]["server_side_parameters"]
         settings["spark.driver.extraJavaOptions"] = option
@@ -196,9 +196,9 @@ def starts(options: argparse.Namespace, folder: Path) -> None:
     consumer, archive = Consumer(folder / "started", options.memory), folder / "classes.jsa"
     consumer.run("one")
     print(consumer.run("one").line("start of dbt and Spark"), flush=True)
-    consumer.add_java_option(f"-XX:ArchiveClassesAtExit={archive}")
+    consumer.set_java_option(f"-XX:ArchiveClassesAtExit={archive}")
     print(consumer.run("one").line("the archive is made"), f"{archive.stat().st_size / 2**20:.0f} MiB", flush=True)
-    consumer.add_java_option(f"-XX:SharedArchiveFile={archive}")
+    consumer.set_java_option(f"-XX:SharedArchiveFile={archive}")
     print(consumer.run("one").line("start with the archive"), flush=True)
 
 

@@ -96,14 +96,14 @@
 {%- macro _branch_faults(tables) -%}
     {#- A session that writes to a branch of this node's table, or to none, or reads a branch of an upstream: what runs note of them
         and read back is the main branch. (hash_diff asks the session that it loads in: _hash_diff_guard.py.) -#}
-    {%- set faults, values = [], {} -%}
+    {%- set faults, session = [], {} -%}
     {%- for table in tables if dbt_cdc._writes_tables() -%}
         {%- set existing = dbt_cdc._load_relation(table) if table != this else none -%}
         {%- set format = dbt_cdc._file_format(model.config) if table == this else dbt_cdc._format_of(existing) if existing else none -%}
         {%- set given = [] -%}
         {%- for name in dbt_cdc._formats().get(format, {}).get('branch_settings', []) -%}
-            {%- if name not in values -%}{%- do values.update({name: dbt_cdc._session_setting(name)}) -%}{%- endif -%}
-            {%- if values[name] != '<undefined>' -%}{%- do given.append(name ~ ' is ' ~ values[name]) -%}{%- endif -%}
+            {%- if not session -%}{%- do session.update(dbt_cdc._given_settings()) -%}{%- endif -%}
+            {%- if name in session -%}{%- do given.append(name ~ ' is ' ~ session[name]) -%}{%- endif -%}
         {%- endfor -%}
         {%- if given and dbt_cdc._is_written_by_branch(table, existing or dbt_cdc._load_relation(table)) -%}
             {%- do faults.append(given | join(', ') ~ ", and " ~ table ~ " has write.wap.enabled: what apply_changes and ref_changes note"

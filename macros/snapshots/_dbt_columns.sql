@@ -28,11 +28,11 @@
 
 
 {%- macro _deletion_column_faults(strategy, target, existing, source_columns) -%}
-    {#- `source_columns`: names. -#}
+    {#- `source_columns`: names in small letters. -#}
     {%- if strategy.hard_deletes != 'new_record' -%}{%- do return([]) -%}{%- endif -%}
     {%- set name = dbt_cdc._dbt_columns().dbt_is_deleted -%}
     {%- if name | lower in existing -%}{%- do return([]) -%}{%- endif -%}
-    {%- if existing.get('dbt_is_deleted') == 'string' and 'dbt_is_deleted' not in source_columns | map('lower') -%}
+    {%- if existing.get('dbt_is_deleted') == 'string' and 'dbt_is_deleted' not in source_columns -%}
         {%- do return([target ~ " has no column '" ~ name ~ "', but dbt_is_deleted: 'snapshot_meta_column_names' was changed after the"
             ~ " table was made; set it back, or rename the column there"]) -%}
     {%- endif -%}

@@ -11,14 +11,14 @@
     {%- if not execute -%}{%- do return('') -%}{%- endif -%}
     {%- set options, source = dbt_cdc._snapshot_settings(), dbt_cdc._source_of(source_sql) -%}
     {%- set columns = source.columns -%}
+    {%- set names = columns | map(attribute='name') | map('lower') | list -%}
     {%- set target_columns = dbt_cdc._plain_columns(target_relation) -%}
     {%- set existing = dbt_cdc._whole_types(target_relation, target_columns) -%}
     {#- records without the key can't be asked any further -#}
-    {%- do dbt_cdc._raise_faults(dbt_cdc._table_key_faults(
-        dbt_cdc._keys(strategy), target_relation, existing, columns | map(attribute='name') | map('lower') | list)) -%}
+    {%- do dbt_cdc._raise_faults(dbt_cdc._table_key_faults(dbt_cdc._keys(strategy), target_relation, existing, names)) -%}
     {%- do dbt_cdc._raise_faults(
         dbt_cdc._for_format('snapshot_table_faults', dbt_cdc._format_of(target_relation))(target_relation)
-        + dbt_cdc._deletion_column_faults(strategy, target_relation, existing, columns | map(attribute='name') | list)
+        + dbt_cdc._deletion_column_faults(strategy, target_relation, existing, names)
         + dbt_cdc._operational_table_faults(target_relation, existing, options)
         + dbt_cdc._source_shape_faults(strategy, source.sql, columns, options)
         + dbt_cdc._retyped_faults(strategy, columns, target_relation, existing)

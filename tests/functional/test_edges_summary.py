@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import time
-
 import pytest
 
 from tests.functional.test_edges import summary
+from tests.support.changes import age_commits
 from tests.support.project import Project
 
 READER = """
@@ -135,8 +133,7 @@ def test_what_has_become_of_an_upstream_is_told_beside_the_other_edges(project: 
         project.sql(f"insert into {{schema}}.{name} values {row}")
     # its feed tells what came since these commits, but Delta reads none of these versions
     project.sql("alter table {schema}.narrowed set tblproperties ('delta.columnMapping.mode' = 'name')")
-    for version in range(3):
-        os.utime(project.place("narrowed") / f"_delta_log/{version:020}.json", (time.time() - 8 * 86400,) * 2)
+    age_commits(project, "narrowed", 8, 8, 8)
     project.write(
         {
             "models/sources.yml": f"sources: [{{name: raw, schema: {project.schema}, tables: [{', '.join(f'{{name: {n}}}' for n in names)}]}}]",

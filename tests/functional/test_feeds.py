@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, datetime, timezone
@@ -17,6 +18,7 @@ from tests.support.places import in_zone
 from tests.support.project import Project
 from tests.support.shared import shared_project
 from tests.support.snapshots import SOURCES, supply
+from tests.support.spark import ROOT
 
 pytestmark = pytest.mark.one_format("iceberg")
 
@@ -929,29 +931,13 @@ def test_the_changes_of_a_table_that_a_feed_goes_into_are_a_feed_in_their_turn(o
     ]
 
 
-def rebuilt_from(snapshot: str) -> str:
-    """A model as docs/feeds.md has it."""
-    return (
-        """
-        {{ config(materialized='apply_changes', unique_key='id', meta={'dbt_cdc': {
-            'sequence_by': 'moment', 'stored_as_scd_type': 2, 'apply_as_deletes': 'ended', 'column_list': ['status']}}) }}
-        with versions as (
-            select * from {{ ref('SNAPSHOT') }}
-            where dbt_valid_to is null or dbt_valid_from is distinct from dbt_valid_to
-        )
-
-        select id, status, dbt_valid_from as moment, false as ended from versions
-        union all
-        select ended.id, ended.status, ended.dbt_valid_to, true
-        from {{ ref('SNAPSHOT') }} as ended
-        left anti join versions as next
-            on ended.id = next.id and ended.dbt_valid_to = next.dbt_valid_from
-        where ended.dbt_valid_to is not null
-    """
-    ).replace("SNAPSHOT", snapshot)
+def documented(section: str) -> str:
+    """The first SQL in a section of docs/feeds.md."""
+    return re.split(r"```(?:sql)?\n", (ROOT / "docs/feeds.md").read_text().split(f"\n## {section}\n")[1])[1]
 
 
 def test_a_snapshot_is_rebuilt_from_its_history_as_documented(project: Project) -> None:
+    rebuilt = documented("From a snapshot's history")
     project.write(
         {
             "models/sources.yml": SOURCES,
@@ -966,8 +952,8 @@ def test_a_snapshot_is_rebuilt_from_its_history_as_documented(project: Project) 
                     config: {unique_key: id, strategy: check, check_cols: [status], updated_at: day,
                              hard_deletes: invalidate}
             """,
-            "models/rebuilt.sql": rebuilt_from("things_snapshot"),
-            "models/of_days.sql": rebuilt_from("daily"),
+            "models/rebuilt.sql": rebuilt,
+            "models/of_days.sql": rebuilt.replace("things_snapshot", "daily"),
         }
     )
     history = "select id, status, dbt_valid_from, dbt_valid_to from {schema}.things_snapshot order by id, 3"

@@ -40,6 +40,15 @@ def rows(**values: str | None) -> Rows:
     return {int(name[1:]): (value,) for name, value in values.items()}
 
 
+def take_back(project: Project, table: str, version: str) -> None:
+    """A table's rows are those of a version again, as its owner can have them."""
+    restore = {
+        "delta": "restore table {schema}.%s to version as of %s",
+        "iceberg": "call spark_catalog.system.set_current_snapshot('{schema}.%s', %s)",
+    }[project.file_format]
+    project.sql(restore % (table, version))
+
+
 def before(monkeypatch: pytest.MonkeyPatch, place: type, name: str, follow: Callable[[], Any]) -> None:
     """Something else comes before the named step, once."""
     step = getattr(place, name)
@@ -220,18 +229,14 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
     loaded.load("2020-01-01", rows(_1="a"), full_refresh=True)
     # the base table's rows alone go back behind it
     newer = tables.version(tables.settings.base)
-    back = {
-        "delta": "restore table {{schema}}.t__base to version as of {}",
-        "iceberg": "call spark_catalog.system.set_current_snapshot('{{schema}}.t__base', {})",
-    }[project.file_format]
-    project.sql(back.format(older))
+    take_back(project, "t__base", older)
     told = {"delta": "t__history` is not the history of", "iceberg": "t__base` is not the table of"}[
         project.file_format
     ]
     with pytest.raises(DbtRuntimeError, match=told + " .* behind a full refresh"):
         loaded.load("2020-01-03", rows(_1="c"))
     assert loaded.history() == [(1, ("a",), "I", "2020-01-01")]
-    project.sql(back.format(newer))
+    take_back(project, "t__base", newer)
     project.sql(f"create table {{schema}}.saved using {project.file_format} as select * from {{schema}}.t__base")
     for taken in ("delete from {schema}.t__base", "drop table {schema}.t__base", "t__history"):
         if taken.startswith("t_"):
@@ -278,21 +283,17 @@ def test_tables_that_were_taken_away_or_that_hash_diff_did_not_make_are_refused(
 def test_base_and_history_that_go_back_to_one_load_go_on_from_there(project: Project) -> None:
     loaded = model(project, sensitive_columns=["s"])
     tables = Tables(project.spark, loaded.settings("2020-01-01", "full"))
-    back = {
-        "delta": "restore table {} to version as of {}",
-        "iceberg": "call spark_catalog.system.set_current_snapshot('{}', {})",
-    }[project.file_format]
     loads: list[Extract] = [
         ("2020-01-01", {1: ("a", "hush"), 2: ("b", "mum")}, "full"),
         ("2020-01-02", {1: ("A", "hush"), 3: ("c", None)}, "full"),
     ]
     for load in loads:
         loaded.load(*load)
-    written = [(table, tables.version(table)) for table in (tables.settings.base, tables.settings.history)]
+    written = {kind: tables.version(f"{project.schema}.t__{kind}") for kind in ("base", "history")}
     for wrong in (("2020-01-03", {1: ("x", "said")}, "full"), ("2020-01-04", {2: ("y", None)}, "delta")):
         loaded.load(*wrong)
-    for table, version in written:
-        project.sql(back.format(table.replace("`", "") if "call" in back else table, version))
+    for kind, version in written.items():
+        take_back(project, f"t__{kind}", version)
     loaded.check(Expected.of(loads))
     # the date of a load that was taken back, and the day after it as a delta
     loads.append(("2020-01-03", {1: ("A", "loud"), 2: ("b", "mum")}, "full"))

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 
 import pytest
 
 from tests.functional.test_table_changes_ranges import WRITES
-from tests.support.changes import Changes
+from tests.support.changes import Changes, age_commits
 from tests.support.statements import watch
 
 pytestmark = pytest.mark.only_format("delta")
-
-DAY = 86400
-
-
-def age(changes: Changes, table: str, *days: float) -> None:
-    """Let the first commits of a table be so many days old: a commit's time is that of its file."""
-    log = changes.project.place(table) / "_delta_log"
-    for version, ago in enumerate(days):
-        os.utime(log / f"{version:020}.json", (time.time() - ago * DAY,) * 2)
 
 
 def pass_commits(changes: Changes, table: str, commits: int) -> None:
@@ -111,11 +101,11 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
         properties = "'delta.deletedFileRetentionDuration' = 'interval 10 days'" if table == "kept" else ""
         changes.create(table, "id int, v string", feed=feed, properties=properties)
         changes.write(table, *WRITES[:2])
-        age(changes, table, 9, 8.5, 8)
+        age_commits(changes.project, table, 9, 8.5, 8)
     names = "'delta.columnMapping.mode' = 'name'"
     changes.create("shrunk", "id int, v string, w int", feed=True, properties=names)
     changes.write("shrunk", "insert into {t} values (1, 'a', 0)", "insert into {t} values (2, 'b', 0)")
-    age(changes, "shrunk", 9, 8.5, 8)
+    age_commits(changes.project, "shrunk", 9, 8.5, 8)
     changes.write("shrunk", "insert into {t} values (3, 'c', 0)", "alter table {t} drop column w", WRITES[3])
     changes.create("replaced", "id int, v string")
     changes.write("replaced", "insert into {t} values (1, 'a'), (2, 'b')")
@@ -137,7 +127,7 @@ def test_a_range_begins_within_the_retention_and_a_reader_goes_on_from_before_it
     for table in ("fed", "bare", "kept"):
         changes.write(table, *WRITES[2:])
     changes.write("replaced", *["insert overwrite {t} values (1, 'a'), (2, 'z')"] * 2)
-    age(changes, "replaced", 9, 8)
+    age_commits(changes.project, "replaced", 9, 8)
     changes.ask(
         fed_allowed="'{schema}.fed', unique_key='id'",
         fed_gone="'{schema}.fed', unique_key='id', begin=1",
